@@ -21,7 +21,7 @@ class ThreadPool {
   struct Options {
     int threads = 0;   ///< 0: as many as the process may run on
     bool pin = false;  ///< bind worker i to the i-th allowed CPU (worker 0, the caller, is left alone)
-    std::function<void(int worker)> on_start;  ///< run once in every created worker before its first item
+    std::function<void(int worker)> on_start = {};  ///< run once in every created worker before its first item
   };
 
   explicit ThreadPool(Options options);

@@ -15,7 +15,7 @@ struct ExecutorOptions {
   Dtype dtype = Dtype::kBfloat16;
   int threads = 0;  ///< 0: every CPU the process may use
   /// Called from the loading thread with the share of the weights packed so far, 0 to 1.
-  std::function<void(double)> on_progress;
+  std::function<void(double)> on_progress = {};
 };
 
 /// Packs the weights for this machine. The checkpoint must outlive the executor (embeddings stay mapped).
