@@ -46,6 +46,11 @@ class Value {
   const Array& as_array() const { return std::get<Array>(data_); }
   const Object& as_object() const { return std::get<Object>(data_); }
 
+  /// The same, to change or move from.
+  std::string& as_string() { return std::get<std::string>(data_); }
+  Array& as_array() { return std::get<Array>(data_); }
+  Object& as_object() { return std::get<Object>(data_); }
+
   /// The member's value, or nullptr when this is no object or has no such key.
   const Value* find(std::string_view key) const;
 

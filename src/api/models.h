@@ -1,0 +1,22 @@
+// api/models.h: the bodies of the routes that only tell (contract, section 6).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/api.h"
+
+namespace d3::api {
+
+/// GET /v1/models: one object with OpenAI's `object` and `data` and typesafe-sdk's `models`, an entry in each
+/// for every name.
+std::string write_models(const ServedModel& model);
+
+/// GET /version: {"version":"0.1.0"}.
+std::string write_version(std::string_view version);
+
+/// GET /health when ready. Before that (and while draining) the reply is an Error(kUnavailable) whose message
+/// is the reason, as make_error_reply writes it.
+std::string write_health();
+
+}  // namespace d3::api

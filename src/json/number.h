@@ -1,0 +1,24 @@
+// json/number.h: what a number's text means.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "json/value.h"
+
+namespace d3::json {
+
+/// Written without fraction and exponent, which is what makes Python read an int.
+bool is_integer(const Number& number);
+
+/// The value of an integer; none when it is no integer or does not fit.
+std::optional<int64_t> to_int64(const Number& number);
+
+/// The nearest double (correctly rounded; too small becomes a zero); none when it is beyond the largest
+/// double.
+std::optional<double> to_double(const Number& number);
+
+/// Whether the number is zero as Python sees it: "-0", "0.00", and floats too small for a double.
+bool is_zero(const Number& number);
+
+}  // namespace d3::json
