@@ -3,10 +3,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "json/value.h"
 
 namespace d3::json {
+
+/// Whether a text is a number by RFC 8259, section 6, and nothing more.
+bool is_number_text(std::string_view text);
 
 /// Written without fraction and exponent, which is what makes Python read an int.
 bool is_integer(const Number& number);
