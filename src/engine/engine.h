@@ -1,0 +1,117 @@
+// engine/engine.h: the queue in front of an executor, and the one thread that runs it.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "decision/request.h"
+#include "engine/prepare.h"
+#include "engine/queue.h"
+#include "engine/rate.h"
+#include "model/executor.h"
+
+namespace d3::engine {
+
+using Clock = std::chrono::steady_clock;
+
+struct EngineOptions {
+  int64_t max_batch_tokens = 1024;    ///< tokens of one batch; a longer question runs alone
+  size_t max_queued_requests = 1024;  ///< accepted and not yet answered; more are refused
+  /// Refuse requests while the queued work would take longer than this at the measured speed; 0: never.
+  std::chrono::seconds max_queue_time{300};
+};
+
+/// What became of a request: an answer for every question in order, or an error and no answers.
+struct Outcome {
+  std::vector<decision::Answer> answers;
+  std::exception_ptr error = nullptr;
+};
+
+/// Called exactly once for every accepted request, on a thread of the engine's or on the one that cancels.
+/// Must be quick and must not throw; it may submit and cancel.
+using Done = std::function<void(Outcome)>;
+
+/// All members may be called from any thread. The executor is used by one thread only.
+class Engine {
+ public:
+  /// temperature: the checkpoint's, for decision::answer_question.
+  Engine(std::unique_ptr<model::Executor> executor, double temperature, const EngineOptions& options);
+  /// Ends what is left with Error(kUnavailable), after the batch that runs.
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  /// Queues a request and returns its id. Throws Error(kOverloaded) when the queue is at a limit and
+  /// Error(kUnavailable) when draining; `done` is then never called. A request that is not answered at its
+  /// deadline ends with kDeadlineExceeded at that moment; its questions that no batch has taken never run.
+  uint64_t submit(PreparedRequest request, std::optional<Clock::time_point> deadline, Done done);
+
+  /// Ends a request with kCancelled; its questions that no batch has taken never run. Does nothing when it
+  /// has ended already.
+  void cancel(uint64_t id);
+
+  /// Refuses new requests and waits until all accepted ones have ended. False when that took too long; they
+  /// then go on.
+  bool drain(std::chrono::milliseconds timeout);
+
+  /// How long the queued work will take at the measured speed; zero before the first batch.
+  std::chrono::duration<double> queue_time() const;
+
+  std::string dtype_name() const { return executor_->dtype_name(); }
+
+ private:
+  struct Job {
+    PreparedRequest request;
+    std::optional<Clock::time_point> deadline;
+    Done done;
+    // Written by the engine's thread only:
+    std::vector<decision::Answer> answers;
+    size_t answered = 0;
+  };
+  struct Work {  // questions [first, first + count) of a job
+    uint64_t id;
+    std::shared_ptr<Job> job;
+    size_t first;
+    size_t count;
+  };
+
+  void run_batches();
+  void run(std::span<const Work> batch);
+  std::vector<float> execute(std::span<const Work> batch);
+  void deliver(const Work& work, std::span<const float> logits);
+  void watch_deadlines();
+  bool is_active(uint64_t id) const;
+  void end(uint64_t id, Outcome outcome);
+  void check_limits() const;
+
+  const std::unique_ptr<model::Executor> executor_;
+  const double temperature_;
+  const EngineOptions options_;
+
+  mutable std::mutex mutex_;  // guards all below but the threads
+  std::condition_variable work_;
+  std::condition_variable deadlines_;
+  std::condition_variable idle_;
+  BatchQueue queue_;
+  std::unordered_map<uint64_t, std::shared_ptr<Job>> active_;  // accepted and not ended
+  size_t ending_ = 0;                                          // ended, their `done` has not returned
+  RateEstimate rate_;
+  uint64_t last_id_ = 0;
+  bool draining_ = false;
+  bool stopping_ = false;
+
+  std::thread deadline_thread_;
+  std::thread batch_thread_;
+};
+
+}  // namespace d3::engine

@@ -1,0 +1,57 @@
+#include "engine/load.h"
+
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "text/tokenizer.h"
+
+namespace d3::engine {
+namespace {
+
+// What the executor and the encoder refer to.
+struct Resources {
+  checkpoint::Checkpoint checkpoint;
+  text::Tokenizer tokenizer;
+};
+
+void check_codes(const text::Tokenizer& tokenizer, const checkpoint::DecisionConfig& config) {
+  const text::AnswerCodes derived = text::derive_answer_codes(tokenizer);
+  if (derived.codes != config.codes)
+    throw Error(ErrorCode::kBadCheckpoint, "decision_config.json: codes are not those of the tokenizer",
+                "codes");
+  if (derived.token_ids != config.token_ids)
+    throw Error(ErrorCode::kBadCheckpoint, "decision_config.json: token_ids are not those of the tokenizer",
+                "token_ids");
+}
+
+std::optional<int64_t> prompt_limit(const LoadOptions& options, const checkpoint::Checkpoint& checkpoint) {
+  if (options.max_length) return options.max_length;
+  if (checkpoint.decision().max_length) return checkpoint.decision().max_length;
+  if (checkpoint.config().text.max_position_embeddings > 0)
+    return checkpoint.config().text.max_position_embeddings;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::unique_ptr<DecisionModel> load_model(const LoadOptions& options) {
+  auto resources = std::make_shared<Resources>(
+      Resources{.checkpoint = checkpoint::Checkpoint::open(options.directory, options.verify),
+                .tokenizer = text::Tokenizer::load(options.directory)});
+  const checkpoint::Checkpoint& checkpoint = resources->checkpoint;
+  check_codes(resources->tokenizer, checkpoint.decision());
+  DecisionModel::Parts parts;
+  parts.info = {.model_name = checkpoint.model_name(),
+                .repo_id = checkpoint.repo_id(),
+                .max_length = prompt_limit(options, checkpoint)};
+  parts.encode = [resources](std::string_view text) { return resources->tokenizer.encode(text); };
+  parts.codes = checkpoint.decision().codes;
+  parts.temperature = checkpoint.decision().temperature;
+  parts.executor = cpu::make_executor(
+      checkpoint, {.dtype = options.dtype, .threads = options.threads, .on_progress = options.on_progress});
+  parts.resources = std::move(resources);
+  return std::make_unique<DecisionModel>(std::move(parts), options.engine);
+}
+
+}  // namespace d3::engine
