@@ -1,12 +1,20 @@
-// api/models.h: the bodies of the routes that only tell (contract, section 6).
+// api/models.h: the served model's names, and the bodies of the routes that only tell (contract, section 6).
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "api/api.h"
+#include "decision/request.h"
 
 namespace d3::api {
+
+/// Refuses a request for a model that is not served (Error(kNotFound), field "model"; an absent or empty name
+/// is any model) or for media where the model takes none (Error(kUnsupported), field "images" or "videos").
+void check_served(const decision::Request& request, const ServedModel& model);
+
+/// The name an answer gives: the one the request used, else the model's own.
+const std::string& answering_name(const decision::Request& request, const ServedModel& model);
 
 /// GET /v1/models: one object with OpenAI's `object` and `data` and typesafe-sdk's `models`, an entry in each
 /// for every name.

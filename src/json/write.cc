@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include <simdjson.h>
+
 #include "base/error.h"
 
 namespace d3::json {
@@ -79,6 +81,21 @@ void append_string(std::string& out, std::string_view text) {
   }
   out.append(text, plain);
   out += '"';
+}
+
+void append_untrusted_string(std::string& out, std::string_view text) {
+  if (simdjson::validate_utf8(text.data(), text.size())) {
+    append_string(out, text);
+    return;
+  }
+  std::string ascii;
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x80)
+      ascii += c;
+    else
+      ascii += "\uFFFD";
+  }
+  append_string(out, ascii);
 }
 
 void append_double(std::string& out, double value) {

@@ -12,6 +12,10 @@ namespace d3::json {
 /// \u00xx), as Python's json does with ensure_ascii=False. `text` must be valid UTF-8.
 void append_string(std::string& out, std::string_view text);
 
+/// The same for text of unknown origin (a request's path): where it is not valid UTF-8, U+FFFD stands for
+/// every byte outside ASCII.
+void append_untrusted_string(std::string& out, std::string_view text);
+
 /// The shortest text that reads back as the same double, laid out as Python's repr does: "1.0", "0.1",
 /// "1e-05", "1e+16", "-0.0". `value` must be finite: Error(kInternal) otherwise, as JSON has no such number.
 void append_double(std::string& out, double value);
