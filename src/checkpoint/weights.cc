@@ -1,6 +1,7 @@
 #include "checkpoint/weights.h"
 
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -106,8 +107,8 @@ class WeightReader {
                          fmt::format("is not listed for this file in {}", list_.filename().string()));
     }
     if (entries_.size() == shard_of.size()) return;
-    std::map<std::string_view, bool> present;
-    for (const Found& found : entries_) present[found.entry.name] = true;
+    std::set<std::string_view> present;
+    for (const Found& found : entries_) present.insert(found.entry.name);
     for (const auto& [tensor, shard] : shard_of)
       if (!present.contains(tensor))
         throw bad_tensor(directory_ / shard, tensor,
@@ -139,9 +140,9 @@ class WeightReader {
   void check_names(const std::vector<ExpectedTensor>& expected) const {
     size_t missing = 0;
     const ExpectedTensor* first_missing = nullptr;
-    std::map<std::string_view, bool> wanted;
+    std::set<std::string_view> wanted;
     for (const ExpectedTensor& tensor : expected) {
-      wanted[tensor.name] = true;
+      wanted.insert(tensor.name);
       if (found_.contains(tensor.name)) continue;
       if (missing++ == 0) first_missing = &tensor;
     }

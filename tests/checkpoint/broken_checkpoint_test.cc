@@ -293,7 +293,7 @@ TEST(BrokenCheckpoint, MixedPrefixes) {
 }
 
 /// Sets a key of the index's weight_map.
-std::function<void(const fs::path&)> remap(const std::string& tensor, json::Value shard) {
+std::function<void(const fs::path&)> remap(const std::string& tensor, const json::Value& shard) {
   return [=](const fs::path& root) {
     const fs::path file = root / "model.safetensors.index.json";
     const std::string text = test::read_file(file);

@@ -98,7 +98,7 @@ TEST(Checkpoint, ViewsHoldTheFilesBytes) {
   const TensorView& conv = checkpoint.tensor("language_model.layers.0.linear_attn.conv1d.weight");
   EXPECT_EQ(conv.dtype, Dtype::kBfloat16);
   EXPECT_THAT(conv.shape, ElementsAre(384, 1, 4));
-  const std::vector<float> values = test::noise(conv.name, 384 * 4, 0.5F, 0.0F);
+  const std::vector<float> values = test::noise(conv.name, size_t{384} * 4, 0.5F, 0.0F);
   ASSERT_EQ(conv.data.size(), values.size() * 2);
   for (size_t i = 0; i < values.size(); ++i) {
     uint16_t bits = 0;

@@ -15,7 +15,6 @@
 namespace d3::checkpoint {
 namespace {
 
-using test::erase_path;
 using test::number;
 using test::object;
 using test::set_path;
