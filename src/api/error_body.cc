@@ -13,13 +13,14 @@ struct Row {
   std::string_view type;
 };
 // The types are vLLM's and OpenAI's names where those have one for the status.
-constexpr std::array<Row, 14> kTable{{
+constexpr std::array<Row, 15> kTable{{
     {ErrorCode::kInvalidArgument, 400, "BadRequestError"},
     {ErrorCode::kUnauthenticated, 401, "AuthenticationError"},
     {ErrorCode::kNotFound, 404, "NotFoundError"},
     {ErrorCode::kMethodNotAllowed, 405, "MethodNotAllowedError"},
     {ErrorCode::kRequestTimeout, 408, "RequestTimeoutError"},
     {ErrorCode::kPayloadTooLarge, 413, "PayloadTooLargeError"},
+    {ErrorCode::kHeaderTooLarge, 431, "HeaderTooLargeError"},
     {ErrorCode::kUnsupportedMediaType, 415, "UnsupportedMediaTypeError"},
     {ErrorCode::kOverloaded, 429, "RateLimitError"},
     {ErrorCode::kUnavailable, 503, "ServiceUnavailableError"},

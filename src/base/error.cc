@@ -16,6 +16,8 @@ std::string_view error_code_name(ErrorCode code) {
       return "request_timeout";
     case ErrorCode::kPayloadTooLarge:
       return "payload_too_large";
+    case ErrorCode::kHeaderTooLarge:
+      return "header_too_large";
     case ErrorCode::kUnsupportedMediaType:
       return "unsupported_media_type";
     case ErrorCode::kOverloaded:

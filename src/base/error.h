@@ -16,6 +16,7 @@ enum class ErrorCode {
   kMethodNotAllowed,      ///< (405)
   kRequestTimeout,        ///< the client stalled (408)
   kPayloadTooLarge,       ///< (413)
+  kHeaderTooLarge,        ///< (431)
   kUnsupportedMediaType,  ///< (415)
   kOverloaded,            ///< the queue is full (429)
   kUnavailable,           ///< loading or draining (503)
