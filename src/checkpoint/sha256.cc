@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "checkpoint/file.h"
-#include "checkpoint/messages.h"
 
 namespace d3::checkpoint {
 namespace {

@@ -1,0 +1,45 @@
+#include "server/api_keys.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+
+namespace d3::server {
+namespace {
+
+constexpr std::string_view kScheme = "bearer ";
+
+bool has_bearer_scheme(std::string_view authorization) {
+  return authorization.size() > kScheme.size() &&
+         std::equal(kScheme.begin(), kScheme.end(), authorization.begin(), [](char expected, char c) {
+           return expected == static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+         });
+}
+
+}  // namespace
+
+ApiKeys::ApiKeys(const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) digests_.push_back(digest(key));
+}
+
+bool ApiKeys::allows(std::string_view authorization) const {
+  if (digests_.empty()) return true;
+  if (!has_bearer_scheme(authorization)) return false;
+  authorization.remove_prefix(kScheme.size());
+  authorization.remove_prefix(std::min(authorization.find_first_not_of(' '), authorization.size()));
+  const Digest given = digest(authorization);
+  int matches = 0;
+  for (const Digest& known : digests_)  // all of them, whichever matches
+    matches += CRYPTO_memcmp(known.data(), given.data(), given.size()) == 0 ? 1 : 0;
+  return matches > 0;
+}
+
+ApiKeys::Digest ApiKeys::digest(std::string_view text) {
+  Digest result{};
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), result.data());
+  return result;
+}
+
+}  // namespace d3::server

@@ -1,0 +1,65 @@
+// server/decision_task.h: one POST to the model, from its body to its reply.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include "api/api.h"
+#include "base/error.h"
+#include "engine/engine.h"
+#include "server/readiness.h"
+#include "server/routes.h"
+#include "server/service.h"
+
+namespace d3::server {
+
+/// Body -> Request -> token ids on a worker, answers on the engine, the reply's body on the I/O thread.
+class DecisionTask : public Pending, public std::enable_shared_from_this<DecisionTask> {
+ public:
+  using OnError = std::function<void(const Error&)>;
+  struct Context {
+    Endpoint endpoint;
+    std::string request_id;
+    ServingModel& model;  ///< outlives the task
+    boost::asio::io_context& io;
+    boost::asio::thread_pool& workers;
+    std::optional<std::chrono::milliseconds> timeout;
+  };
+
+  /// One of on_reply and on_error is called on the I/O thread, unless the task is cancelled first.
+  DecisionTask(Context context, OnReply on_reply, OnError on_error);
+
+  void start(Body body);
+  void cancel() override;
+
+ private:
+  // What is needed to write the answer once the model has spoken.
+  using Write = std::function<std::string(std::span<const decision::Answer>, const api::ResponseInfo&)>;
+  struct Parsed {
+    std::shared_ptr<const decision::Request> request;
+    Write write;
+  };
+  Parsed parse(std::string_view body) const;
+  void ask(Body body);
+  void on_outcome(const Write& write, int64_t input_tokens, engine::Outcome outcome);
+  void fail(std::exception_ptr error);
+
+  const Context context_;
+  const std::optional<engine::Clock::time_point> deadline_;
+  OnReply on_reply_;  // I/O thread
+  OnError on_error_;  // I/O thread
+
+  std::mutex mutex_;
+  bool cancelled_ = false;             // under mutex_
+  std::optional<uint64_t> engine_id_;  // under mutex_
+};
+
+}  // namespace d3::server

@@ -1,0 +1,34 @@
+#include "server/readiness.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace d3::server {
+
+void Readiness::set_progress(double share) {
+  const std::lock_guard lock(mutex_);
+  progress_ = share;
+}
+
+void Readiness::set_ready(ServingModel model) {
+  const std::lock_guard lock(mutex_);
+  model_ = std::make_unique<ServingModel>(std::move(model));
+}
+
+void Readiness::set_draining() {
+  const std::lock_guard lock(mutex_);
+  draining_ = true;
+}
+
+ServingModel& Readiness::model() {
+  const std::lock_guard lock(mutex_);
+  if (draining_) throw Error(ErrorCode::kUnavailable, "the server is shutting down");
+  if (!model_)
+    throw Error(ErrorCode::kUnavailable, fmt::format("the model is loading ({:.0f} %)", progress_ * 100));
+  return *model_;
+}
+
+}  // namespace d3::server

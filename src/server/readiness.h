@@ -1,0 +1,36 @@
+// server/readiness.h: whether there is a model to ask. Set by the loading thread, read by all.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "api/api.h"
+#include "engine/decision_model.h"
+
+namespace d3::server {
+
+/// The model with what the API says of it.
+struct ServingModel {
+  std::unique_ptr<engine::DecisionModel> model;
+  api::ServedModel served;
+};
+
+/// From loading to ready to draining, and never back. Thread-safe.
+class Readiness {
+ public:
+  void set_progress(double share);  ///< of loading, 0 to 1
+  void set_ready(ServingModel model);
+  void set_draining();
+
+  /// The model, which lives as long as this object. Throws Error(kUnavailable) with the reason while loading
+  /// (and how far it is) and while draining.
+  ServingModel& model();
+
+ private:
+  std::mutex mutex_;
+  double progress_ = 0;
+  bool draining_ = false;
+  std::unique_ptr<ServingModel> model_;  // set once
+};
+
+}  // namespace d3::server

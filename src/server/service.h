@@ -1,0 +1,84 @@
+// server/service.h: the routes: from a request's head and body to its reply. No sockets.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <spdlog/logger.h>
+
+#include "server/api_keys.h"
+#include "server/body_budget.h"
+#include "server/http.h"
+#include "server/options.h"
+#include "server/readiness.h"
+#include "server/request_id.h"
+#include "server/routes.h"
+
+namespace d3::server {
+
+/// A request that is being answered on other threads.
+class Pending {
+ public:
+  virtual ~Pending() = default;
+  /// Nobody waits for the reply any more: what has not run yet never runs, and no reply comes.
+  virtual void cancel() = 0;
+};
+
+/// A whole body and its share of the budget.
+struct Body {
+  std::string bytes;
+  BodyBudget::Lease lease;
+};
+
+using OnReply = std::function<void(Reply)>;
+
+/// A request that passed Service::check: it is answered even if the server begins to drain meanwhile.
+struct Admitted {
+  const Route* route;
+  ServingModel* model;  ///< where the route asks it, else nullptr
+};
+
+/// Called on the I/O thread only, and replies on it.
+class Service {
+ public:
+  /// All references outlive the service. Bodies are parsed and prompts prepared on `workers`.
+  Service(const ServerOptions& options, Readiness& readiness, boost::asio::io_context& io,
+          boost::asio::thread_pool& workers, std::shared_ptr<spdlog::logger> log);
+
+  /// The client's own id where it may be used, else a new one.
+  std::string request_id(std::string_view sent);
+
+  /// Everything that can be told before the body is read. Throws the error to answer with.
+  Admitted check(const RequestHead& head) const;
+
+  /// `on_reply` is called once, before or after the return; never after Pending::cancel. Nothing is returned
+  /// when it has been called already.
+  std::shared_ptr<Pending> answer(const Admitted& admitted, const RequestHead& head, Body body,
+                                  OnReply on_reply);
+
+  /// The reply to an error, with the headers that go with it; what the client may not see is logged.
+  Reply refuse(const RequestHead& head, const Error& error);
+
+  const ServerOptions& options() const { return options_; }
+  BodyBudget& body_budget() { return body_budget_; }
+  spdlog::logger& log() { return *log_; }
+
+ private:
+  Reply tell(Endpoint endpoint);
+  std::chrono::seconds retry_after();
+
+  const ServerOptions& options_;
+  Readiness& readiness_;
+  boost::asio::io_context& io_;
+  boost::asio::thread_pool& workers_;
+  std::shared_ptr<spdlog::logger> log_;
+  ApiKeys keys_;
+  RequestIds ids_;
+  BodyBudget body_budget_;
+};
+
+}  // namespace d3::server
