@@ -31,12 +31,14 @@ struct TensorView {
 enum class Verify { kFast, kFull, kNone };
 
 /// Checked on open: every file's presence, JSON and sizes; that the tensor names are exactly those of the
-/// configuration (one prefix, none missing, none extra but `mtp.*`), with their dtypes and shapes; the
-/// readout; the manifest. All of it before any weight is read.
+/// configuration (one prefix, none missing, none extra but `mtp.*`), with their dtypes (BF16, F16 or
+/// F32) and shapes; the readout; the manifest. Not checked here: answer_codes.h. All of it before any weight
+/// is read.
 class Checkpoint {
  public:
-  /// Throws Error(kBadCheckpoint) naming the file and the tensor or key, Error(kNotFound) when there is no
-  /// directory.
+  /// Throws Error(kBadCheckpoint) naming the file and the tensor or key with what was expected and found,
+  /// Error(kUnsupported) for a valid configuration that no kernel here is made for, Error(kNotFound) when
+  /// there is no directory. A weight file that is cut short while it is open ends the process (SIGBUS).
   static Checkpoint open(const std::filesystem::path& directory, Verify verify = Verify::kFast);
 
   Checkpoint(Checkpoint&&) noexcept;

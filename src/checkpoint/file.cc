@@ -1,5 +1,6 @@
 #include "checkpoint/file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -8,6 +9,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "checkpoint/messages.h"
 
 namespace d3::checkpoint {
 namespace {
@@ -20,13 +23,12 @@ uint64_t size_of(const FileDescriptor& file, const std::filesystem::path& path) 
 
 }  // namespace
 
-Error bad_file(const std::filesystem::path& path, const std::string& message) {
-  return {ErrorCode::kBadCheckpoint, fmt::format("{}: {}", path.string(), message), path.string()};
-}
-
-Error bad_item(ErrorCode code, const std::filesystem::path& path, const std::string& subject,
-               const std::string& message) {
-  return {code, fmt::format("{}: {} {}", path.string(), subject, message), subject};
+bool stays_inside(std::string_view name) {
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
+  if (name.empty() || std::any_of(name.begin(), name.end(), is_control)) return false;
+  const std::filesystem::path path(name);
+  const auto leads_out = [](const std::filesystem::path& part) { return part.empty() || part == ".."; };
+  return path.is_relative() && std::none_of(path.begin(), path.end(), leads_out);
 }
 
 FileDescriptor::~FileDescriptor() {

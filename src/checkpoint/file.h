@@ -1,4 +1,4 @@
-// checkpoint/file.h: the files of a checkpoint directory, opened and mapped, and the errors that name them.
+// checkpoint/file.h: the files of a checkpoint directory, opened and mapped.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,13 @@
 #include <string_view>
 #include <utility>
 
-#include "base/error.h"
-
 namespace d3::checkpoint {
 
-/// Error(kBadCheckpoint) "PATH: MESSAGE" whose field is the path.
-Error bad_file(const std::filesystem::path& path, const std::string& message);
-
-/// Error(code) "PATH: SUBJECT MESSAGE" whose field is the subject: a key, a tensor.
-Error bad_item(ErrorCode code, const std::filesystem::path& path, const std::string& subject,
-               const std::string& message);
+/// Whether a name read from a file is a relative path that cannot leave the directory it is taken from: no
+/// root, no
+/// "..", no empty part, no control character. Links inside the directory may lead elsewhere; caches are made
+/// of them.
+bool stays_inside(std::string_view name);
 
 /// An open file; closes it.
 class FileDescriptor {
@@ -58,6 +55,9 @@ class MappedFile {
  private:
   std::span<const std::byte> bytes_;
 };
+
+/// More than any JSON file of a checkpoint but tokenizer.json has.
+inline constexpr uint64_t kMaxJsonBytes = uint64_t{64} << 20;
 
 /// The text of a file of at most `limit` bytes, read whole. Throws Error(kBadCheckpoint).
 std::string read_text_file(const std::filesystem::path& path, uint64_t limit);

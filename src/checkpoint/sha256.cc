@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "checkpoint/file.h"
+#include "checkpoint/messages.h"
 
 namespace d3::checkpoint {
 namespace {

@@ -7,7 +7,7 @@ namespace d3::decision {
 
 void refuse(const std::string& path, std::string_view reason) {
   std::string message = path;
-  message += ": ";
+  if (!path.empty()) message += ": ";
   message += reason;
   throw Error(ErrorCode::kInvalidArgument, std::move(message), path);
 }
@@ -64,9 +64,9 @@ json::Object& require_object(json::Value& value, const std::string& path) {
 
 json::Object& require_object_body(json::Value& body) {
   if (body.is_object()) return body.as_object();
-  std::string message = "the body must be a JSON object, not ";
-  message += kind_name(body);
-  throw Error(ErrorCode::kInvalidArgument, std::move(message));
+  std::string reason = "the body must be a JSON object, not ";
+  reason += kind_name(body);
+  refuse("", reason);
 }
 
 std::string& require_text(json::Value& value, const std::string& path) {

@@ -9,7 +9,7 @@
 
 namespace d3::decision {
 
-/// Throws Error(kInvalidArgument, "<path>: <reason>", path).
+/// Throws Error(kInvalidArgument, "<path>: <reason>", path); with an empty path the reason alone.
 [[noreturn]] void refuse(const std::string& path, std::string_view reason);
 
 /// "null", "a boolean", "a number", "a string", "a list" or "an object".

@@ -252,7 +252,7 @@ Request parse_request(Value body) {
       continue;
     }
     const auto* const rule = std::ranges::find(kFields, field.key, &FieldRule::name);
-    if (rule == kFields.end()) refuse(shown(field.key), "unknown field");
+    if (rule == kFields.end()) refuse(shown(field.key), fmt::format("unknown field `{}`", shown(field.key)));
     if (!field.value.is_null()) rule->read(field.value, request);
   }
   if (!state) refuse("state", "is missing; it may be null");

@@ -25,12 +25,12 @@ using Object = std::vector<Member>;
 /// A parsed JSON value. Strings are valid UTF-8.
 class Value {
  public:
-  Value() = default;  ///< null
-  explicit Value(bool value) : data_(value) {}
-  explicit Value(Number value) : data_(std::move(value)) {}
-  explicit Value(std::string value) : data_(std::move(value)) {}
-  explicit Value(Array value) : data_(std::move(value)) {}
-  explicit Value(Object value) : data_(std::move(value)) {}
+  Value();  ///< null
+  explicit Value(bool value);
+  explicit Value(Number value);
+  explicit Value(std::string value);
+  explicit Value(Array value);
+  explicit Value(Object value);
 
   bool is_null() const { return std::holds_alternative<std::monostate>(data_); }
   bool is_bool() const { return std::holds_alternative<bool>(data_); }
@@ -62,6 +62,14 @@ struct Member {
   std::string key;
   Value value;
 };
+
+// Here because a variant of Object needs Member to be whole.
+inline Value::Value() = default;
+inline Value::Value(bool value) : data_(value) {}
+inline Value::Value(Number value) : data_(std::move(value)) {}
+inline Value::Value(std::string value) : data_(std::move(value)) {}
+inline Value::Value(Array value) : data_(std::move(value)) {}
+inline Value::Value(Object value) : data_(std::move(value)) {}
 
 inline const Value* Value::find(std::string_view key) const {
   if (!is_object()) return nullptr;

@@ -18,6 +18,9 @@ class Tokenizer {
   /// split pattern. Throws Error(kBadCheckpoint) naming the file and what is wrong in it.
   static Tokenizer load(const std::filesystem::path& directory);
 
+  /// The same from the text of the two files.
+  static Tokenizer parse(std::string_view tokenizer_json, std::string_view tokenizer_config_json);
+
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
   ~Tokenizer();
@@ -26,6 +29,10 @@ class Tokenizer {
   /// linear in text.size(). `utf8` must be valid UTF-8 (json/ guarantees it); throws Error(kInvalidArgument)
   /// when it is not.
   std::vector<int32_t> encode(std::string_view utf8) const;
+
+  /// encode() that also adds to `steps` the work done, in units of a few nanoseconds: what tests of linear
+  /// time look at.
+  std::vector<int32_t> encode_counting(std::string_view utf8, uint64_t& steps) const;
 
   /// One more than the largest id.
   int32_t vocab_size() const;
@@ -37,7 +44,7 @@ class Tokenizer {
 };
 
 /// The answer codes a tokenizer offers: A..Z, AA..ZZ kept when a code is one token alone and the same single
-/// token right after the assistant turn's opening; the first 255.
+/// token right after the assistant turn's opening; the first 255 (fewer where the tokenizer has fewer).
 struct AnswerCodes {
   std::vector<std::string> codes;
   std::vector<int32_t> token_ids;

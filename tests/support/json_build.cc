@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 namespace d3::test {
 namespace {
@@ -35,7 +37,7 @@ void append_items(std::string& out, const Items& items, char open, char close, i
                   const Write& write) {
   out += open;
   const auto new_line = [&](int level) {
-    if (indent > 0) out.append(1, '\n').append(static_cast<size_t>(indent * level), ' ');
+    if (indent > 0) out.append(1, '\n').append(static_cast<size_t>(indent) * static_cast<size_t>(level), ' ');
   };
   for (size_t i = 0; i < items.size(); ++i) {
     if (i > 0) out += ',';
@@ -74,13 +76,8 @@ json::Value number_text(std::string text) { return json::Value(json::Number{std:
 json::Value string(std::string_view text) { return json::Value(std::string(text)); }
 json::Value boolean(bool value) { return json::Value(value); }
 
-json::Value object(std::vector<std::pair<std::string, json::Value>> members) {
-  json::Object out;
-  for (auto& [key, value] : members) out.push_back({std::move(key), std::move(value)});
-  return json::Value(std::move(out));
-}
-
-json::Value array(std::vector<json::Value> items) { return json::Value(json::Array(std::move(items))); }
+json::Value object(json::Object members) { return json::Value(std::move(members)); }
+json::Value array(json::Array items) { return json::Value(std::move(items)); }
 
 json::Value& at_path(json::Value& root, std::string_view path) {
   const auto [parent, key] = parent_of(root, path);

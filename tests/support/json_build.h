@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "json/value.h"
 
@@ -17,8 +15,8 @@ json::Value number(int64_t value);
 json::Value number_text(std::string text);
 json::Value string(std::string_view text);
 json::Value boolean(bool value);
-json::Value object(std::vector<std::pair<std::string, json::Value>> members);
-json::Value array(std::vector<json::Value> items);
+json::Value object(json::Object members);
+json::Value array(json::Array items);
 
 /// The value at a path of keys ("text_config.rope_parameters.rope_theta"); std::out_of_range when it is
 /// absent.

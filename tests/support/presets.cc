@@ -147,10 +147,11 @@ class TensorList {
 };
 
 void add_full_attention(TensorList& list, const std::string& at, const TextSize& size, double depth_gain) {
-  list.linear(at + "q_proj.weight", size.heads * kHeadDim * 2, size.hidden);
-  list.linear(at + "k_proj.weight", size.kv_heads * kHeadDim, size.hidden);
-  list.linear(at + "v_proj.weight", size.kv_heads * kHeadDim, size.hidden);
-  list.linear(at + "o_proj.weight", size.hidden, size.heads * kHeadDim, 3.0 * depth_gain);
+  const int64_t queries = int64_t{size.heads} * kHeadDim, keys = int64_t{size.kv_heads} * kHeadDim;
+  list.linear(at + "q_proj.weight", 2 * queries, size.hidden);
+  list.linear(at + "k_proj.weight", keys, size.hidden);
+  list.linear(at + "v_proj.weight", keys, size.hidden);
+  list.linear(at + "o_proj.weight", size.hidden, queries, 3.0 * depth_gain);
   list.add(at + "q_norm.weight", {kHeadDim}, 0.2, 0.8);
   list.add(at + "k_norm.weight", {kHeadDim}, 0.2, 0.8);
 }
