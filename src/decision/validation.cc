@@ -212,6 +212,7 @@ std::vector<Option> level_options(std::vector<std::string> texts, const std::str
         refuse(path, fmt::format("levels {} and {} have the same text", before, i));
   }
   std::vector<Option> options;
+  options.reserve(texts.size());
   for (std::string& text : texts) options.push_back({std::to_string(options.size()), std::move(text)});
   return options;
 }

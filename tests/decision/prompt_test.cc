@@ -24,8 +24,8 @@ TEST(Prompt, EqualsTheReferencesTemplate) {
   std::string line;
   ASSERT_TRUE(std::getline(file, line));
   std::vector<std::string> codes;
-  for (const json::Value& code : json::parse(line).find("codes")->as_array())
-    codes.push_back(code.as_string());
+  const json::Value head = json::parse(line);
+  for (const json::Value& code : head.find("codes")->as_array()) codes.push_back(code.as_string());
   size_t prompts = 0;
   while (std::getline(file, line)) {
     const json::Value golden = json::parse(line);
