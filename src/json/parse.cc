@@ -96,6 +96,7 @@ class Walker {
  private:
   Value any(ondemand::value& source, int depth) {
     const std::string_view token = source.raw_json_token();
+    if (++values_ > kMaxValues) fail(fmt::format("there are over {} values", kMaxValues), offset(token));
     switch (token.front()) {
       case '{':
       case '[':
@@ -183,6 +184,7 @@ class Walker {
   simdjson::padded_string padded_;
   ondemand::document document_;
   int max_depth_;
+  size_t values_ = 0;
 };
 
 }  // namespace

@@ -198,6 +198,14 @@ TEST(Parse, LimitsDepthOfArraysAndObjects) {
   EXPECT_THAT(message_of("[{}]", 1), HasSubstr("nest deeper than 1"));
 }
 
+TEST(Parse, LimitsTheNumberOfValues) {
+  std::string text = "[0";
+  for (size_t i = 2; i < kMaxValues; ++i) text += ",0";
+  EXPECT_EQ(parse(text + "]").as_array().size(), kMaxValues - 1);
+  EXPECT_THAT(message_of(text + ",0]"),
+              HasSubstr("invalid JSON at byte 3999999: there are over 2000000 values"));
+}
+
 TEST(Parse, SaysWhere) {
   EXPECT_THAT(message_of("[1, 2, oops]"),
               HasSubstr("invalid JSON at byte 7: a value is missing or misspelt"));
