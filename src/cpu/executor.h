@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "checkpoint/checkpoint.h"
 #include "model/executor.h"
@@ -11,14 +13,19 @@ namespace d3::cpu {
 
 enum class Dtype { kFloat32, kBfloat16, kInt8 };
 
+/// "float32", "bfloat16", "int8".
+std::string_view dtype_name(Dtype dtype);
+
 struct ExecutorOptions {
   Dtype dtype = Dtype::kBfloat16;
-  int threads = 0;  ///< 0: every CPU the process may use
+  int threads = 0;         ///< 0: every CPU the process may use
+  std::string cpu_target;  ///< SIMD target by name (kernels/kernel_table.h); empty: the best this CPU has
   /// Called from the loading thread with the share of the weights packed so far, 0 to 1.
   std::function<void(double)> on_progress = {};
 };
 
-/// Packs the weights for this machine. The checkpoint must outlive the executor (embeddings stay mapped).
+/// Packs the weights for this machine. Throws Error(kInvalidArgument) for an unknown cpu_target, Error(kUnsupported) for
+/// one, or a dtype, that this CPU lacks. The checkpoint must outlive the executor (embeddings stay mapped).
 std::unique_ptr<model::Executor> make_executor(const checkpoint::Checkpoint& checkpoint,
                                                const ExecutorOptions& options);
 

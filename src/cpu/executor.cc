@@ -1,0 +1,72 @@
+#include "cpu/executor.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "cpu/machine.h"
+#include "cpu/text_model.h"
+
+namespace d3::cpu {
+namespace {
+
+ProductType product_type(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kFloat32: return ProductType::kFloat32;
+    case Dtype::kBfloat16: return ProductType::kBfloat16;
+    case Dtype::kInt8: return ProductType::kInt8;
+  }
+  return ProductType::kFloat32;
+}
+
+/// T: the type of activations between products.
+template <typename T>
+class CpuExecutor : public model::Executor {
+ public:
+  CpuExecutor(const checkpoint::Checkpoint& checkpoint, const KernelTable& kernels, const ExecutorOptions& options)
+      : dtype_(options.dtype),
+        machine_(kernels, options.threads),
+        text_model_(start_products(machine_), checkpoint, product_type(options.dtype), options.on_progress) {}
+
+  std::vector<float> run(const model::PackedBatch& batch) override {
+    use_one_thread_for_products();
+    std::vector<float> logits(static_cast<size_t>(batch.question_count() * model::kAnswerCodes));
+    if (!logits.empty()) text_model_.run(batch, options_, logits.data());
+    return logits;
+  }
+
+  void set_options(const model::ExecutorOptions& options) override { options_ = options; }
+  model::ExecutorCounters counters() const override { return text_model_.counters(); }
+  std::string dtype_name() const override { return std::string(cpu::dtype_name(dtype_)); }
+
+ private:
+  static Machine& start_products(Machine& machine) {
+    use_one_thread_for_products();
+    return machine;
+  }
+
+  const Dtype dtype_;
+  Machine machine_;
+  TextModel<T> text_model_;
+  model::ExecutorOptions options_;
+};
+
+}  // namespace
+
+std::string_view dtype_name(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kFloat32: return "float32";
+    case Dtype::kBfloat16: return "bfloat16";
+    case Dtype::kInt8: return "int8";
+  }
+  return "unknown";
+}
+
+std::unique_ptr<model::Executor> make_executor(const checkpoint::Checkpoint& checkpoint, const ExecutorOptions& options) {
+  const KernelTable& kernels = select_kernel_table(options.cpu_target);
+  if (!options.cpu_target.empty() && !limit_products_to(kernels.name))
+    throw Error(ErrorCode::kUnsupported, "the CPU target cannot be changed after the first product of a process");
+  if (options.dtype == Dtype::kFloat32) return std::make_unique<CpuExecutor<float>>(checkpoint, kernels, options);
+  return std::make_unique<CpuExecutor<Bf16>>(checkpoint, kernels, options);
+}
+
+}  // namespace d3::cpu

@@ -1,0 +1,102 @@
+// Compiles every kernel once per SIMD target (Highway's foreach_target) and gathers each target's in one table.
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+#include "cpu/kernels/kernel_table.h"
+
+// Three targets are enough to test one by one: AVX-512, AVX2, and the baseline every x86-64 (or Arm) has.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/kernels/kernels.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "hwy/contrib/math/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace d3::cpu::HWY_NAMESPACE {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#include "cpu/kernels/vectors-inl.h"
+#include "cpu/kernels/rows-inl.h"
+#include "cpu/kernels/delta_net-inl.h"
+
+template <typename T>
+constexpr TypedKernels<T> typed_kernels() {
+  return {.rms_norm = rms_norm<T>,
+          .silu_mul = silu_mul<T>,
+          .store = store_row<T>,
+          .store_sigmoid = store_sigmoid<T>,
+          .norm_rotary = norm_rotary<T>,
+          .conv_silu = conv_silu<T>,
+          .gated_rms_norm = gated_rms_norm<T>,
+          .softmax_block = softmax_block<T>,
+          .scale_gate = scale_gate<T>,
+          .quantize = quantize<T>};
+}
+
+}  // namespace
+
+KernelTable make_table(const char* name) {
+  return {.name = name,
+          .f32 = typed_kernels<float>(),
+          .bf16 = typed_kernels<Bf16>(),
+          .add = add_rows,
+          .scale = scale_row,
+          .l2_normalize = l2_normalize,
+          .delta_gates = delta_gates,
+          .delta_rule = delta_rule,
+          .dequantize = dequantize};
+}
+
+}  // namespace d3::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace d3::cpu {
+namespace {
+
+struct Target {
+  int64_t bit;  // hwy's own bit of the target
+  KernelTable table;
+};
+
+
+// Best first.
+const Target kTargets[] = {
+#if HWY_TARGETS & HWY_AVX3
+    {HWY_AVX3, N_AVX3::make_table("avx512")},
+#endif
+#if HWY_TARGETS & HWY_AVX2
+    {HWY_AVX2, N_AVX2::make_table("avx2")},
+#endif
+    {HWY_STATIC_TARGET, HWY_NAMESPACE::make_table("baseline")},
+};
+
+}  // namespace
+
+std::vector<const KernelTable*> supported_kernel_tables() {
+  std::vector<const KernelTable*> tables;
+  const int64_t supported = hwy::SupportedTargets() | HWY_STATIC_TARGET;
+  for (const Target& target : kTargets)
+    if (supported & target.bit) tables.push_back(&target.table);
+  return tables;
+}
+
+const KernelTable& select_kernel_table(std::string_view name) {
+  const auto supported = supported_kernel_tables();
+  if (name.empty()) return *supported.front();
+  for (const KernelTable* table : supported)
+    if (name == table->name) return *table;
+  std::string names;
+  for (const KernelTable* table : supported) names += (names.empty() ? "" : ", ") + std::string(table->name);
+  for (const Target& target : kTargets)
+    if (name == target.table.name)
+      throw Error(ErrorCode::kUnsupported,
+                  "CPU target '" + std::string(name) + "' is not supported by this CPU; it can run: " + names);
+  throw Error(ErrorCode::kInvalidArgument, "unknown CPU target '" + std::string(name) + "'; this CPU can run: " + names);
+}
+
+}  // namespace d3::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,89 @@
+// cpu/linear.h: fused linear layers: weights packed in column panels, run block by block with an epilogue.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "cpu/aligned_buffer.h"
+#include "cpu/machine.h"
+
+namespace d3::cpu {
+
+/// Rows of checkpoint weights [out_features, in_features] that become neighbouring columns of a panel.
+struct WeightRows {
+  const checkpoint::TensorView* weight = nullptr;
+  int first_row = 0;
+  int rows = 0;
+};
+
+/// One panel: the columns that one work item produces together, with a tag for the epilogue.
+struct PanelSpec {
+  std::vector<WeightRows> parts;
+  int role = 0;   ///< the caller's own meaning
+  int index = 0;  ///< the caller's own: which head, which slice
+};
+
+/// A finished block of a product: fp32 values[rows, columns] of one panel, for rows row .. row + rows of the input.
+/// `values` belongs to the worker and may be overwritten by the epilogue.
+struct ProductBlock {
+  int role = 0;
+  int index = 0;
+  int64_t row = 0;
+  int rows = 0;
+  int columns = 0;
+  float* values = nullptr;
+  int worker = 0;
+};
+
+/// Some of a Linear's panels: first .. end.
+struct PanelRange {
+  size_t first = 0;
+  size_t end = SIZE_MAX;
+};
+
+/// y = x Wᵀ for several weights at once, in one of the three product types. int8: weights per output channel
+/// (symmetric, max|w| / 127), activations per row (kernels.quantize).
+class Linear {
+ public:
+  Linear() = default;
+
+  /// Packs the panels in parallel.
+  Linear(Machine& machine, ProductType type, std::span<const PanelSpec> panels);
+
+  /// Runs the product on `rows` rows of x [rows, in_features] (T: float for kFloat32, else Bf16) and hands every block
+  /// to the epilogue, from any worker. x must be readable, and hold finite numbers, up to the row count rounded up to
+  /// MatmulCache::bucket_rows. `range` runs some panels only. Blocks of a panel follow each other, so its weights stay in cache.
+  template <typename T>
+  void run(Machine& machine, const T* x, int64_t rows,
+           const std::function<void(const ProductBlock&)>& epilogue, PanelRange range = {}) const;
+
+  int in_features() const { return in_features_; }
+  size_t packed_bytes() const { return packed_.size(); }
+
+ private:
+  struct Panel {
+    int role = 0;
+    int index = 0;
+    int columns = 0;
+    size_t offset = 0;         ///< in packed_
+    size_t column_offset = 0;  ///< in column_scale_ and column_offset_
+  };
+
+  void pack_panel(Machine& machine, const PanelSpec& spec, const Panel& panel, int worker);
+  template <typename T>
+  void quantize_input(Machine& machine, const T* x, int64_t rows) const;
+  void finish_int8(Machine& machine, const Panel& panel, const ProductBlock& block) const;
+
+  ProductType type_ = ProductType::kFloat32;
+  int in_features_ = 0;
+  std::vector<Panel> panels_;
+  AlignedBuffer packed_;
+  std::vector<float> column_scale_;     // int8 only
+  std::vector<int32_t> column_offset_;  // int8 only: 128 x the column's sum
+};
+
+}  // namespace d3::cpu

@@ -1,0 +1,367 @@
+#include "cpu/text_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "cpu/weight_rows.h"
+
+namespace d3::cpu {
+namespace {
+
+// Products may read this many rows beyond the last one (MatmulCache::bucket_rows rounds up by less).
+constexpr int64_t kPaddingRows = 128;
+// Rows an element-wise work item handles.
+constexpr int64_t kRowsPerItem = 16;
+
+/// The number of leading layers that are causal and not the last.
+size_t count_shared_layers(const checkpoint::TextConfig& config) {
+  size_t count = 0;
+  while (count + 1 < config.layer_types.size() && config.layer_types[count] == checkpoint::LayerType::kLinearAttention)
+    ++count;
+  return count;
+}
+
+void check_token_ids(const model::PackedBatch& batch, int vocab_size) {
+  const auto check = [vocab_size](std::span<const int32_t> ids) {
+    for (const int32_t id : ids)
+      if (id < 0 || id >= vocab_size)
+        throw Error(ErrorCode::kInvalidArgument, "token id " + std::to_string(id) + " is outside the vocabulary of " +
+                                                     std::to_string(vocab_size));
+  };
+  for (const model::QuestionGroup& group : batch.groups) {
+    check(group.prefix);
+    for (const auto& tail : group.tails) {
+      if (tail.empty()) throw Error(ErrorCode::kInvalidArgument, "a question without tokens");
+      check(tail);
+    }
+  }
+}
+
+}  // namespace
+
+template <typename T>
+TextModel<T>::TextModel(Machine& machine, const checkpoint::Checkpoint& checkpoint, ProductType type,
+                        const std::function<void(double)>& on_progress)
+    : machine_(machine),
+      config_(checkpoint.config().text),
+      decision_(checkpoint.decision()),
+      weights_(pack_text_weights(machine, checkpoint, type, on_progress)),
+      attention_({.heads = config_.num_attention_heads,
+                  .kv_heads = config_.num_key_value_heads,
+                  .head_dim = config_.head_dim,
+                  .causal = decision_.attention_mode == checkpoint::AttentionMode::kCausal}),
+      rotary_(config_.rope_theta, config_.rotary_dim),
+      shared_layers_(count_shared_layers(config_)) {}
+
+template <typename T>
+void TextModel<T>::run(const model::PackedBatch& batch, const model::ExecutorOptions& options, float* logits) {
+  check_token_ids(batch, config_.vocab_size);
+  const model::SharedLayout shared = model::shared_layout(batch, options.share_prefixes);
+  const model::QuestionLayout questions = model::question_layout(batch);
+  const std::vector<model::SequenceTree> question_trees = model::as_trees(questions);
+  const auto question_count = static_cast<int64_t>(questions.questions.size());
+  reserve(questions, question_count);
+
+  embed(batch, shared);
+  const Rows shared_rows{shared.trees, {}, shared.rows};
+  const Rows rows{question_trees, questions.questions, questions.rows};
+  size_t index = 0;
+  for (; index < shared_layers_; ++index) layer(index, shared_rows);
+  expand(shared, questions);
+  for (; index + 1 < weights_.layers.size(); ++index) layer(index, rows);
+  if (options.cut_last_layer) {
+    last_layer(weights_.layers.back(), rows);
+  } else {
+    layer(index, rows);
+    gather_last_hidden(rows);
+  }
+  readout(logits, question_count);
+
+  const auto layers = static_cast<uint64_t>(weights_.layers.size());
+  const uint64_t full_layers = layers - shared_layers_ - (options.cut_last_layer ? 1 : 0);
+  ++counters_.batches;
+  counters_.questions += static_cast<uint64_t>(question_count);
+  counters_.tokens += static_cast<uint64_t>(questions.rows);
+  counters_.layer_rows_full += layers * static_cast<uint64_t>(questions.rows);
+  counters_.layer_rows += shared_layers_ * static_cast<uint64_t>(shared.rows) +
+                          full_layers * static_cast<uint64_t>(questions.rows) +
+                          (options.cut_last_layer ? static_cast<uint64_t>(question_count) : 0);
+}
+
+template <typename T>
+void TextModel<T>::layer(size_t index, const Rows& rows) {
+  const LayerWeights& weights = weights_.layers[index];
+  norm(hidden_.data(), weights.input_layernorm, rows.count, normed_.data());
+  if (weights.self_attn)
+    full_attention(*weights.self_attn, rows);
+  else
+    linear_attention(*weights.linear_attn, rows);
+  mlp(weights, hidden_.data(), rows.count, normed_.data());
+  if (observer_) observer_("layers." + std::to_string(index), {hidden_.data(), hidden_size(rows.count)});
+}
+
+template <typename T>
+void TextModel<T>::last_layer(const LayerWeights& weights, const Rows& rows) {
+  const auto questions = static_cast<int64_t>(rows.questions.size());
+  norm(hidden_.data(), weights.input_layernorm, rows.count, normed_.data());
+  gather_last_hidden(rows);
+  norm(last_hidden_.data(), weights.input_layernorm, questions, last_normed_.data());
+  if (weights.self_attn)
+    last_full_attention(*weights.self_attn, rows);
+  else
+    last_linear_attention(*weights.linear_attn, rows);
+  mlp(weights, last_hidden_.data(), questions, last_normed_.data());
+}
+
+template <typename T>
+void TextModel<T>::full_attention(const FullAttentionWeights& weights, const Rows& rows) {
+  project_query(weights, normed_.data(), rows.count, positions_);
+  project_key_value(weights, rows.count);
+  std::vector<AttentionSequence> sequences;
+  for (const model::RowRun& run : rows.questions) sequences.push_back({run.first, run.rows, run.first, run.rows, 0});
+  attention_.run(machine_,
+                 {.q = projected_.data(),
+                  .k = key_.data(),
+                  .v = value_.data(),
+                  .gate = gate_.data(),
+                  .out = mixed_.data(),
+                  .query_rows = rows.count,
+                  .key_rows = rows.count},
+                 sequences);
+  add_product(weights.o_proj, mixed_.data(), rows.count, hidden_.data());
+}
+
+template <typename T>
+void TextModel<T>::last_full_attention(const FullAttentionWeights& weights, const Rows& rows) {
+  const auto questions = static_cast<int64_t>(rows.questions.size());
+  project_query(weights, last_normed_.data(), questions, last_positions_);
+  project_key_value(weights, rows.count);
+  std::vector<AttentionSequence> sequences;
+  for (const model::RowRun& run : rows.questions)
+    sequences.push_back({static_cast<int64_t>(sequences.size()), 1, run.first, run.rows, run.rows - 1});
+  attention_.run(machine_,
+                 {.q = projected_.data(),
+                  .k = key_.data(),
+                  .v = value_.data(),
+                  .gate = gate_.data(),
+                  .out = mixed_.data(),
+                  .query_rows = questions,
+                  .key_rows = rows.count},
+                 sequences);
+  add_product(weights.o_proj, mixed_.data(), questions, last_hidden_.data());
+}
+
+template <typename T>
+void TextModel<T>::linear_attention(const LinearAttentionWeights& weights, const Rows& rows) {
+  weights.in_proj.run(machine_, normed_.data(), rows.count, [&](const ProductBlock& block) { finish_linear_projection(block); });
+  gated_delta_net<T>(machine_, weights.delta,
+                     {.qkv = projected_.data(), .z = gate_.data(), .ba = ba_.data(), .out = mixed_.data(), .last_only = false},
+                     rows.trees);
+  add_product(weights.out_proj, mixed_.data(), rows.count, hidden_.data());
+}
+
+template <typename T>
+void TextModel<T>::last_linear_attention(const LinearAttentionWeights& weights, const Rows& rows) {
+  const auto questions = static_cast<int64_t>(rows.questions.size());
+  const auto finish = [&](const ProductBlock& block) { finish_linear_projection(block); };
+  weights.in_proj.run(machine_, normed_.data(), rows.count, finish, weights.state_panels);
+  weights.in_proj.run(machine_, last_normed_.data(), questions, finish, weights.z_panels);
+  gated_delta_net<T>(machine_, weights.delta,
+                     {.qkv = projected_.data(), .z = gate_.data(), .ba = ba_.data(), .out = mixed_.data(), .last_only = true},
+                     rows.trees);
+  add_product(weights.out_proj, mixed_.data(), questions, last_hidden_.data());
+}
+
+template <typename T>
+void TextModel<T>::mlp(const LayerWeights& weights, float* hidden, int64_t rows, T* normed) {
+  norm(hidden, weights.post_attention_layernorm, rows, normed);
+  const int64_t size = config_.intermediate_size;
+  weights.mlp.gate_up.run(machine_, normed, rows, [&](const ProductBlock& block) {
+    const int columns = block.columns / 2;
+    for (int row = 0; row < block.rows; ++row) {
+      const float* gate = block.values + static_cast<ptrdiff_t>(row) * block.columns;
+      kernels().silu_mul(gate, gate + columns, columns, mlp_.data() + (block.row + row) * size + block.index);
+    }
+  });
+  add_product(weights.mlp.down_proj, mlp_.data(), rows, hidden);
+}
+
+template <typename T>
+void TextModel<T>::readout(float* logits, int64_t questions) {
+  const auto count = hidden_size(questions);
+  float* normed = readout_input_.reserve(hidden_size(questions + kPaddingRows));
+  for (int64_t row = 0; row < questions; ++row)
+    machine_.kernels.f32.rms_norm(last_hidden_.data() + row * config_.hidden_size, weights_.norm.data(),
+                                  config_.hidden_size, config_.rms_norm_eps, normed + row * config_.hidden_size);
+  const bool narrow = decision_.readout_dtype == checkpoint::ReadoutDtype::kBfloat16;
+  if (narrow)
+    for (size_t i = 0; i < count; ++i) normed[i] = to_float(to_bf16(normed[i]));
+  weights_.readout.run(machine_, normed, questions, [&](const ProductBlock& block) {
+    for (int row = 0; row < block.rows; ++row)
+      std::copy_n(block.values + static_cast<ptrdiff_t>(row) * block.columns, block.columns,
+                  logits + (block.row + row) * block.columns);
+  });
+  if (narrow)
+    for (int64_t i = 0; i < questions * model::kAnswerCodes; ++i) logits[i] = to_float(to_bf16(logits[i]));
+}
+
+template <typename T>
+void TextModel<T>::norm(const float* hidden, const std::vector<float>& scale, int64_t rows, T* out) {
+  const int n = config_.hidden_size;
+  machine_.pool.parallel_for(static_cast<size_t>((rows + kRowsPerItem - 1) / kRowsPerItem), [&](size_t item, int) {
+    const int64_t first = static_cast<int64_t>(item) * kRowsPerItem;
+    for (int64_t row = first; row < std::min(first + kRowsPerItem, rows); ++row)
+      kernels().rms_norm(hidden + row * n, scale.data(), n, config_.rms_norm_eps, out + row * n);
+  });
+}
+
+template <typename T>
+void TextModel<T>::add_product(const Linear& linear, const T* input, int64_t rows, float* hidden) {
+  linear.run(machine_, input, rows, [&](const ProductBlock& block) {
+    for (int row = 0; row < block.rows; ++row)
+      machine_.kernels.add(block.values + static_cast<ptrdiff_t>(row) * block.columns, block.columns,
+                           hidden + (block.row + row) * config_.hidden_size + block.index);
+  });
+}
+
+template <typename T>
+void TextModel<T>::project_query(const FullAttentionWeights& weights, const T* input, int64_t rows,
+                                 std::span<const int32_t> positions) {
+  const int dim = config_.head_dim;
+  const int group = config_.num_attention_heads / config_.num_key_value_heads;
+  const float factor = 1.0F / std::sqrt(static_cast<float>(dim));
+  weights.qkv.run(
+      machine_, input, rows,
+      [&](const ProductBlock& block) {
+        const int head = block.index;
+        if (block.role == kQuery) {
+          T* out = projected_.data() + (head / group * rows * group + head % group) * dim;
+          finish_head(block, weights.q_norm, factor, positions, out, static_cast<int64_t>(group) * dim);
+          return;
+        }
+        for (int row = 0; row < block.rows; ++row)
+          kernels().store_sigmoid(block.values + static_cast<ptrdiff_t>(row) * dim, dim,
+                                  gate_.data() + ((block.row + row) * config_.num_attention_heads + head) * dim);
+      },
+      weights.query_panels);
+}
+
+template <typename T>
+void TextModel<T>::project_key_value(const FullAttentionWeights& weights, int64_t rows) {
+  const int dim = config_.head_dim;
+  weights.qkv.run(
+      machine_, normed_.data(), rows,
+      [&](const ProductBlock& block) {
+        const int64_t at = block.index * rows * dim;
+        if (block.role == kKey) {
+          finish_head(block, weights.k_norm, 1.0F, positions_, key_.data() + at, dim);
+          return;
+        }
+        for (int row = 0; row < block.rows; ++row)
+          kernels().store(block.values + static_cast<ptrdiff_t>(row) * dim, dim, value_.data() + at + (block.row + row) * dim);
+      },
+      weights.key_value_panels);
+}
+
+template <typename T>
+void TextModel<T>::finish_head(const ProductBlock& block, const std::vector<float>& scale, float factor,
+                               std::span<const int32_t> positions, T* out, int64_t stride) {
+  for (int row = 0; row < block.rows; ++row) {
+    const int32_t position = positions[static_cast<size_t>(block.row + row)];
+    kernels().norm_rotary(block.values + static_cast<ptrdiff_t>(row) * block.columns, scale.data(), block.columns,
+                          config_.rms_norm_eps, rotary_.cos(position), rotary_.sin(position), rotary_.half(), factor,
+                          out + (block.row + row) * stride);
+  }
+}
+
+template <typename T>
+void TextModel<T>::finish_linear_projection(const ProductBlock& block) {
+  const int64_t value_heads = config_.linear_num_value_heads;
+  const int64_t value_size = value_heads * kDeltaHeadDim;
+  const int64_t channels = 2 * static_cast<int64_t>(config_.linear_num_key_heads) * kDeltaHeadDim + value_size;
+  for (int row = 0; row < block.rows; ++row) {
+    const float* values = block.values + static_cast<ptrdiff_t>(row) * block.columns;
+    const int64_t at = block.row + row;
+    if (block.role == kBa)
+      std::copy_n(values, block.columns, ba_.data() + at * 2 * value_heads);
+    else if (block.role == kZ)
+      kernels().store(values, block.columns, gate_.data() + at * value_size + block.index);
+    else
+      kernels().store(values, block.columns, projected_.data() + at * channels + block.index);
+  }
+}
+
+template <typename T>
+void TextModel<T>::embed(const model::PackedBatch& batch, const model::SharedLayout& layout) {
+  int64_t row = 0;
+  const int64_t n = config_.hidden_size;
+  const auto append = [&](std::span<const int32_t> ids) {
+    for (const int32_t id : ids) read_floats(*weights_.embed_tokens, id * n, n, hidden_.data() + n * row++);
+  };
+  size_t tree = 0;
+  for (const model::QuestionGroup& group : batch.groups) {
+    const bool shared = layout.trees[tree].tails.size() > 1;
+    if (shared) append(group.prefix);
+    for (const auto& tail : group.tails) {
+      if (!shared) append(group.prefix);
+      append(tail);
+    }
+    tree += shared ? 1 : group.tails.size();
+  }
+  if (observer_) observer_("embeddings", {hidden_.data(), hidden_size(layout.rows)});
+}
+
+template <typename T>
+void TextModel<T>::expand(const model::SharedLayout& shared, const model::QuestionLayout& questions) {
+  const std::vector<model::RowCopy> copies = model::expansion(shared, questions);
+  if (copies.empty()) return;
+  spare_hidden_.reserve(hidden_size(questions.rows + kPaddingRows));
+  machine_.pool.parallel_for(copies.size(), [&](size_t i, int) {
+    const int64_t n = config_.hidden_size;
+    std::copy_n(hidden_.data() + copies[i].from * n, copies[i].rows * n, spare_hidden_.data() + copies[i].to * n);
+  });
+  std::swap(hidden_, spare_hidden_);
+}
+
+template <typename T>
+void TextModel<T>::gather_last_hidden(const Rows& rows) {
+  const int64_t n = config_.hidden_size;
+  float* to = last_hidden_.data();
+  for (const model::RowRun& run : rows.questions) to = std::copy_n(hidden_.data() + (run.end() - 1) * n, n, to);
+}
+
+template <typename T>
+void TextModel<T>::reserve(const model::QuestionLayout& layout, int64_t questions) {
+  const auto padded = static_cast<size_t>(layout.rows + kPaddingRows);
+  const auto padded_questions = static_cast<size_t>(questions + kPaddingRows);
+  const auto hidden = static_cast<size_t>(config_.hidden_size);
+  const auto heads_size = static_cast<size_t>(config_.num_attention_heads * config_.head_dim);
+  const auto kv_size = static_cast<size_t>(config_.num_key_value_heads * config_.head_dim);
+  const auto value_size = static_cast<size_t>(config_.linear_num_value_heads * kDeltaHeadDim);
+  const auto channels = value_size + static_cast<size_t>(2 * config_.linear_num_key_heads * kDeltaHeadDim);
+  hidden_.reserve(padded * hidden);
+  last_hidden_.reserve(padded_questions * hidden);
+  normed_.reserve(padded * hidden);
+  last_normed_.reserve(padded_questions * hidden);
+  projected_.reserve(padded * std::max(channels, heads_size));
+  key_.reserve(padded * kv_size);
+  value_.reserve(padded * kv_size);
+  gate_.reserve(padded * std::max(value_size, heads_size));
+  ba_.reserve(padded * 2 * static_cast<size_t>(config_.linear_num_value_heads));
+  mixed_.reserve(padded * std::max(value_size, heads_size));
+  mlp_.reserve(padded * static_cast<size_t>(config_.intermediate_size));
+
+  rotary_.reserve(layout.longest);
+  positions_.clear();
+  last_positions_.clear();
+  for (const model::RowRun& run : layout.questions) {
+    for (int64_t i = 0; i < run.rows; ++i) positions_.push_back(static_cast<int32_t>(i));
+    last_positions_.push_back(static_cast<int32_t>(run.rows - 1));
+  }
+}
+
+template class TextModel<float>;
+template class TextModel<Bf16>;
+
+}  // namespace d3::cpu
