@@ -5,7 +5,9 @@ find_package(Threads REQUIRED)
 find_library(DNNL_LIBRARY dnnl REQUIRED)
 find_path(DNNL_INCLUDE_DIR dnnl.hpp REQUIRED)
 add_library(DNNL::dnnl UNKNOWN IMPORTED)
-set_target_properties(DNNL::dnnl PROPERTIES IMPORTED_LOCATION ${DNNL_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${DNNL_INCLUDE_DIR})
+find_library(GOMP_LIBRARY libgomp.so.1 REQUIRED)  # the runtime that Debian's oneDNN is linked with
+set_target_properties(DNNL::dnnl PROPERTIES IMPORTED_LOCATION ${DNNL_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${DNNL_INCLUDE_DIR}
+                      INTERFACE_LINK_LIBRARIES ${GOMP_LIBRARY})
 find_package(simdjson REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)

@@ -1,4 +1,5 @@
-// cpu/aligned_buffer.h: memory for weights and activations: aligned, on huge pages where that helps, never shrinking.
+// cpu/aligned_buffer.h: memory for weights and activations: aligned, on huge pages where that helps, never
+// shrinking.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +8,14 @@
 
 namespace d3::cpu {
 
-/// `bytes` of memory aligned to a cache line (64 bytes), or to 2 MiB with transparent huge pages asked for when it is
-/// that large. The content is not initialised.
+/// Frees what was allocated with that alignment.
+struct AlignedFree {
+  size_t alignment = 1;
+  void operator()(std::byte* memory) const noexcept;
+};
+
+/// `bytes` of memory aligned to a cache line (64 bytes), or to 2 MiB with transparent huge pages asked for
+/// when it is that large. The content is not initialised.
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
@@ -18,16 +25,12 @@ class AlignedBuffer {
   size_t size() const noexcept { return bytes_; }
 
  private:
-  struct Free {
-    size_t alignment = 0;
-    void operator()(std::byte* memory) const noexcept;
-  };
-  std::unique_ptr<std::byte[], Free> data_;
+  std::unique_ptr<std::byte[], AlignedFree> data_;
   size_t bytes_ = 0;
 };
 
-/// A workspace of T that grows to the largest size ever asked for; growing loses the content. New memory is zeroed, so
-/// the padding rows that products may read are numbers.
+/// A workspace of T that grows to the largest size ever asked for; growing loses the content. New memory is
+/// zeroed, so the padding rows that products may read are numbers.
 template <typename T>
 class Workspace {
  public:

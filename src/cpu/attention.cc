@@ -7,7 +7,8 @@
 namespace d3::cpu {
 namespace {
 
-// A tile's scores (128 x 512 fp32), numerators, output and the packed block of keys or values stay in a 2 MiB L2 cache.
+// A tile's scores (128 x 512 fp32), numerators, output and the packed block of keys or values stay in a 2 MiB
+// L2 cache.
 constexpr int kTileRows = 128;
 constexpr int kKeyBlock = 512;
 constexpr int kKeyStep = 64;  // blocks are padded to a multiple of this, so that few products exist
@@ -33,17 +34,26 @@ void Attention<T>::plan(Machine& machine, std::span<const AttentionSequence> seq
     for (int head = 0; head < shape_.kv_heads; ++head) {
       first_block_.push_back(blocks_.size());
       for (int64_t key = 0; key < sequences[s].keys; key += kKeyBlock) {
-        KeyBlock block{.sequence = s, .kv_head = head, .first_key = key, .keys = 0, .padded_keys = 0, .key_offset = 0, .value_offset = 0};
+        KeyBlock block{.sequence = s,
+                       .kv_head = head,
+                       .first_key = key,
+                       .keys = 0,
+                       .padded_keys = 0,
+                       .key_offset = 0,
+                       .value_offset = 0};
         block.keys = static_cast<int>(std::min<int64_t>(kKeyBlock, sequences[s].keys - key));
         block.padded_keys = static_cast<int>(round_up(static_cast<size_t>(block.keys), kKeyStep));
         block.key_offset = bytes;
-        bytes += round_up(machine.products.packed_bytes(product_type<T>(), shape_.head_dim, block.padded_keys), 64);
+        bytes += round_up(
+            machine.products.packed_bytes(product_type<T>(), shape_.head_dim, block.padded_keys), 64);
         block.value_offset = bytes;
-        bytes += round_up(machine.products.packed_bytes(product_type<T>(), block.padded_keys, shape_.head_dim), 64);
+        bytes += round_up(
+            machine.products.packed_bytes(product_type<T>(), block.padded_keys, shape_.head_dim), 64);
         blocks_.push_back(block);
       }
       for (int64_t query = 0; query < sequences[s].queries; query += tile_queries)
-        tiles_.push_back({s, head, query, static_cast<int>(std::min<int64_t>(tile_queries, sequences[s].queries - query))});
+        tiles_.push_back({s, head, query,
+                          static_cast<int>(std::min<int64_t>(tile_queries, sequences[s].queries - query))});
     }
   }
   first_block_.push_back(blocks_.size());
@@ -53,9 +63,10 @@ void Attention<T>::plan(Machine& machine, std::span<const AttentionSequence> seq
 }
 
 template <typename T>
-void Attention<T>::pack_block(Machine& machine, const AttentionRows<T>& rows, const AttentionSequence& sequence,
-                              const KeyBlock& block, int worker) {
-  const int64_t first = (block.kv_head * rows.key_rows + sequence.first_key + block.first_key) * shape_.head_dim;
+void Attention<T>::pack_block(Machine& machine, const AttentionRows<T>& rows,
+                              const AttentionSequence& sequence, const KeyBlock& block, int worker) {
+  const int64_t first =
+      (block.kv_head * rows.key_rows + sequence.first_key + block.first_key) * shape_.head_dim;
   machine.products.pack(worker, product_type<T>(), shape_.head_dim, block.padded_keys, true, shape_.head_dim,
                         rows.k + first, packed_.data() + block.key_offset);
   machine.products.pack(worker, product_type<T>(), block.padded_keys, shape_.head_dim, false, shape_.head_dim,
@@ -75,26 +86,31 @@ void Attention<T>::run_tile(Machine& machine, const AttentionRows<T>& rows, cons
   float* out = scratch.values.reserve(static_cast<size_t>(padded_rows) * static_cast<size_t>(dim + 2));
   float* running_max = out + static_cast<ptrdiff_t>(padded_rows) * dim;
   float* running_sum = running_max + padded_rows;
-  auto* numerators = reinterpret_cast<T*>(scratch.bytes.reserve(static_cast<size_t>(padded_rows) * kKeyBlock * sizeof(T)));
+  auto* numerators =
+      reinterpret_cast<T*>(scratch.bytes.reserve(static_cast<size_t>(padded_rows) * kKeyBlock * sizeof(T)));
   std::fill_n(running_max, tile_rows, -std::numeric_limits<float>::infinity());
   std::fill_n(running_sum, tile_rows, 0.0F);
 
   const int64_t first_row = sequence.first_query + tile.first_query;
   const T* q = rows.q + (tile.kv_head * rows.query_rows + first_row) * group * dim;
   const int64_t first_position = sequence.first_position + tile.first_query;
-  const int64_t visible = shape_.causal ? std::min(sequence.keys, first_position + tile.queries) : sequence.keys;
-  const size_t list = tile.sequence * static_cast<size_t>(shape_.kv_heads) + static_cast<size_t>(tile.kv_head);
+  const int64_t visible =
+      shape_.causal ? std::min(sequence.keys, first_position + tile.queries) : sequence.keys;
+  const size_t list =
+      tile.sequence * static_cast<size_t>(shape_.kv_heads) + static_cast<size_t>(tile.kv_head);
   for (size_t b = first_block_[list]; b < first_block_[list + 1] && blocks_[b].first_key < visible; ++b) {
     const KeyBlock& block = blocks_[b];
     machine.products.find({product_type<T>(), padded_rows, dim, block.padded_keys, false})
         .run(worker, q, packed_.data() + block.key_offset, scores);
     for (int row = 0; row < tile_rows; ++row) {
       int64_t valid = block.keys;
-      if (shape_.causal) valid = std::clamp<int64_t>(first_position + row / group + 1 - block.first_key, 0, block.keys);
+      if (shape_.causal)
+        valid = std::clamp<int64_t>(first_position + row / group + 1 - block.first_key, 0, block.keys);
       const ptrdiff_t at = static_cast<ptrdiff_t>(row) * block.padded_keys;
-      const float factor = kernels.softmax_block(scores + at, static_cast<int>(valid), block.padded_keys, running_max + row,
-                                                 running_sum + row, numerators + at);
-      if (block.first_key > 0 && factor != 1.0F) machine.kernels.scale(factor, dim, out + static_cast<ptrdiff_t>(row) * dim);
+      const float factor = kernels.softmax_block(scores + at, static_cast<int>(valid), block.padded_keys,
+                                                 running_max + row, running_sum + row, numerators + at);
+      if (block.first_key > 0 && factor != 1.0F)
+        machine.kernels.scale(factor, dim, out + static_cast<ptrdiff_t>(row) * dim);
     }
     machine.products.find({product_type<T>(), padded_rows, block.padded_keys, dim, block.first_key > 0})
         .run(worker, numerators, packed_.data() + block.value_offset, out);
@@ -113,7 +129,8 @@ void Attention<T>::run_tile(Machine& machine, const AttentionRows<T>& rows, cons
 }
 
 template <typename T>
-void Attention<T>::run(Machine& machine, const AttentionRows<T>& rows, std::span<const AttentionSequence> sequences) {
+void Attention<T>::run(Machine& machine, const AttentionRows<T>& rows,
+                       std::span<const AttentionSequence> sequences) {
   plan(machine, sequences);
   machine.pool.parallel_for(blocks_.size(), [&](size_t i, int worker) {
     pack_block(machine, rows, sequences[blocks_[i].sequence], blocks_[i], worker);
@@ -122,10 +139,12 @@ void Attention<T>::run(Machine& machine, const AttentionRows<T>& rows, std::span
   const int group = shape_.heads / shape_.kv_heads;
   for (const Tile& tile : tiles_) {
     const int padded_rows = MatmulCache::bucket_rows(tile.queries * group);
-    const size_t list = tile.sequence * static_cast<size_t>(shape_.kv_heads) + static_cast<size_t>(tile.kv_head);
+    const size_t list =
+        tile.sequence * static_cast<size_t>(shape_.kv_heads) + static_cast<size_t>(tile.kv_head);
     for (size_t b = first_block_[list]; b < first_block_[list + 1]; ++b) {
       machine.products.get({product_type<T>(), padded_rows, shape_.head_dim, blocks_[b].padded_keys, false});
-      machine.products.get({product_type<T>(), padded_rows, blocks_[b].padded_keys, shape_.head_dim, blocks_[b].first_key > 0});
+      machine.products.get({product_type<T>(), padded_rows, blocks_[b].padded_keys, shape_.head_dim,
+                            blocks_[b].first_key > 0});
     }
   }
   machine.pool.parallel_for(tiles_.size(), [&](size_t i, int worker) {

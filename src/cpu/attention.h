@@ -1,5 +1,5 @@
-// cpu/attention.h: softmax attention with grouped queries, in one pass over the keys (Dao et al., "FlashAttention",
-// 2022): tiles of queries against blocks of keys, online softmax, no T x T matrix.
+// cpu/attention.h: softmax attention with grouped queries, in one pass over the keys (Dao et al.,
+// "FlashAttention", 2022): tiles of queries against blocks of keys, online softmax, no T x T matrix.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct AttentionSequence {
 };
 
 struct AttentionShape {
-  int heads = 0;     ///< query heads; query head h reads key/value head h / (heads / kv_heads)
+  int heads = 0;  ///< query heads; query head h reads key/value head h / (heads / kv_heads)
   int kv_heads = 0;
   int head_dim = 0;
   bool causal = false;
@@ -47,7 +47,8 @@ class Attention {
  public:
   explicit Attention(const AttentionShape& shape) : shape_(shape) {}
 
-  /// out = softmax(q kᵀ) v * gate for every sequence; parallel over sequences, key/value heads and tiles of queries.
+  /// out = softmax(q kᵀ) v * gate for every sequence; parallel over sequences, key/value heads and tiles of
+  /// queries.
   void run(Machine& machine, const AttentionRows<T>& rows, std::span<const AttentionSequence> sequences);
 
  private:
@@ -72,13 +73,14 @@ class Attention {
   void plan(Machine& machine, std::span<const AttentionSequence> sequences);
   void pack_block(Machine& machine, const AttentionRows<T>& rows, const AttentionSequence& sequence,
                   const KeyBlock& block, int worker);
-  void run_tile(Machine& machine, const AttentionRows<T>& rows, const AttentionSequence& sequence, const Tile& tile,
-                int worker);
+  void run_tile(Machine& machine, const AttentionRows<T>& rows, const AttentionSequence& sequence,
+                const Tile& tile, int worker);
 
   AttentionShape shape_;
   std::vector<Tile> tiles_;
-  std::vector<KeyBlock> blocks_;     // by sequence, then head, then position
-  std::vector<size_t> first_block_;  // [sequence * kv_heads + head]: index of its first block; one more at the end
+  std::vector<KeyBlock> blocks_;  // by sequence, then head, then position
+  std::vector<size_t>
+      first_block_;  // [sequence * kv_heads + head]: index of its first block; one more at the end
   Workspace<std::byte> packed_;
 };
 

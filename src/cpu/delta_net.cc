@@ -54,12 +54,13 @@ struct Buffers {
 template <typename T>
 class HeadRunner {
  public:
-  HeadRunner(const KernelTable& kernels, const DeltaNetWeights& weights, const DeltaNetRows<T>& rows, int head,
-             const Buffers& buffers)
+  HeadRunner(const KernelTable& kernels, const DeltaNetWeights& weights, const DeltaNetRows<T>& rows,
+             int head, const Buffers& buffers)
       : kernels_(kernels), weights_(weights), rows_(rows), head_(head), buffers_(buffers) {}
 
-  /// Advances buffers.state over `run`, which follows `before` (possibly empty). last_out: the row of `out` (and z) for
-  /// the run's last token when only that is wanted, -1 when no output is, kAllRows for every row's.
+  /// Advances buffers.state over `run`, which follows `before` (possibly empty). last_out: the row of `out`
+  /// (and z) for the run's last token when only that is wanted, -1 when no output is, kAllRows for every
+  /// row's.
   static constexpr int64_t kAllRows = -2;
   void run(const model::RowRun& run, const model::RowRun& before, int64_t last_out) {
     for (int64_t first = 0; first < run.rows; first += kDeltaBlock) {
@@ -91,8 +92,8 @@ class HeadRunner {
     kernels_.l2_normalize(buffers_.key, tokens, 1.0F);
   }
 
-  void convolve_head(const model::RowRun& run, const model::RowRun& before, int64_t first, int tokens, int block,
-                     float* out) {
+  void convolve_head(const model::RowRun& run, const model::RowRun& before, int64_t first, int tokens,
+                     int block, float* out) {
     std::array<const T*, kHistory + kDeltaBlock> pointers{};
     const int64_t channels = weights_.channels();
     for (int t = -kHistory; t < tokens; ++t) {
@@ -102,10 +103,11 @@ class HeadRunner {
         row = run.first + at;
       else if (before.rows + at >= 0)
         row = before.end() + at;
-      pointers[static_cast<size_t>(t + kHistory)] = row < 0 ? nullptr : rows_.qkv + row * channels + block * kDeltaHeadDim;
+      pointers[static_cast<size_t>(t + kHistory)] =
+          row < 0 ? nullptr : rows_.qkv + row * channels + block * kDeltaHeadDim;
     }
-    kernels_.typed<T>().conv_silu(pointers.data() + kHistory, tokens, weights_.conv.data() + block * kTaps * kDeltaHeadDim,
-                                  out);
+    kernels_.typed<T>().conv_silu(pointers.data() + kHistory, tokens,
+                                  weights_.conv.data() + block * kTaps * kDeltaHeadDim, out);
   }
 
   void gates(int64_t row, int tokens) {
@@ -121,8 +123,9 @@ class HeadRunner {
 
   void write_out(int token, int64_t row) {
     const int64_t at = (row * weights_.value_heads + head_) * kDeltaHeadDim;
-    kernels_.typed<T>().gated_rms_norm(buffers_.out + static_cast<ptrdiff_t>(token) * kDeltaHeadDim, weights_.norm.data(),
-                                       weights_.rms_norm_eps, rows_.z + at, rows_.out + at);
+    kernels_.typed<T>().gated_rms_norm(buffers_.out + static_cast<ptrdiff_t>(token) * kDeltaHeadDim,
+                                       weights_.norm.data(), weights_.rms_norm_eps, rows_.z + at,
+                                       rows_.out + at);
   }
 
   const KernelTable& kernels_;
@@ -138,13 +141,15 @@ std::vector<float> conv_by_head(const std::vector<float>& weight) {
   const size_t channels = weight.size() / kTaps;
   for (size_t channel = 0; channel < channels; ++channel)
     for (size_t tap = 0; tap < kTaps; ++tap)
-      out[(channel / kDeltaHeadDim * kTaps + tap) * kDeltaHeadDim + channel % kDeltaHeadDim] = weight[channel * kTaps + tap];
+      out[(channel / kDeltaHeadDim * kTaps + tap) * kDeltaHeadDim + channel % kDeltaHeadDim] =
+          weight[channel * kTaps + tap];
   return out;
 }
 
 }  // namespace
 
-DeltaNetWeights::DeltaNetWeights(const checkpoint::TextConfig& config, const model::LinearAttentionTensors& tensors)
+DeltaNetWeights::DeltaNetWeights(const checkpoint::TextConfig& config,
+                                 const model::LinearAttentionTensors& tensors)
     : key_heads(config.linear_num_key_heads),
       value_heads(config.linear_num_value_heads),
       rms_norm_eps(config.rms_norm_eps),

@@ -1,5 +1,5 @@
-// cpu/delta_net.h: the token mixer of a linear_attention layer between its projections: convolution, gated delta rule,
-// gated norm.
+// cpu/delta_net.h: the token mixer of a linear_attention layer between its projections: convolution, gated
+// delta rule, gated norm.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace d3::cpu {
 
-/// The small weights of one layer, fp32, in the order the kernels read them. K key heads, V value heads of 128.
+/// The small weights of one layer, fp32, in the order the kernels read them. K key heads, V value heads of
+/// 128.
 struct DeltaNetWeights {
   int key_heads = 0;
   int value_heads = 0;
@@ -38,8 +39,8 @@ struct DeltaNetRows {
   bool last_only = false;     ///< only each sequence's last row is wanted, in the order of trees and tails
 };
 
-/// Runs all sequences. A tree's prefix runs once; every tail starts from its state and its last rows. Parallel over
-/// trees and value heads.
+/// Runs all sequences. A tree's prefix runs once; every tail starts from its state and its last rows.
+/// Parallel over trees and value heads.
 template <typename T>
 void gated_delta_net(Machine& machine, const DeltaNetWeights& weights, const DeltaNetRows<T>& rows,
                      std::span<const model::SequenceTree> trees);

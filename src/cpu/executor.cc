@@ -11,9 +11,12 @@ namespace {
 
 ProductType product_type(Dtype dtype) {
   switch (dtype) {
-    case Dtype::kFloat32: return ProductType::kFloat32;
-    case Dtype::kBfloat16: return ProductType::kBfloat16;
-    case Dtype::kInt8: return ProductType::kInt8;
+    case Dtype::kFloat32:
+      return ProductType::kFloat32;
+    case Dtype::kBfloat16:
+      return ProductType::kBfloat16;
+    case Dtype::kInt8:
+      return ProductType::kInt8;
   }
   return ProductType::kFloat32;
 }
@@ -22,7 +25,8 @@ ProductType product_type(Dtype dtype) {
 template <typename T>
 class CpuExecutor : public model::Executor {
  public:
-  CpuExecutor(const checkpoint::Checkpoint& checkpoint, const KernelTable& kernels, const ExecutorOptions& options)
+  CpuExecutor(const checkpoint::Checkpoint& checkpoint, const KernelTable& kernels,
+              const ExecutorOptions& options)
       : dtype_(options.dtype),
         machine_(kernels, options.threads),
         text_model_(start_products(machine_), checkpoint, product_type(options.dtype), options.on_progress) {}
@@ -54,18 +58,24 @@ class CpuExecutor : public model::Executor {
 
 std::string_view dtype_name(Dtype dtype) {
   switch (dtype) {
-    case Dtype::kFloat32: return "float32";
-    case Dtype::kBfloat16: return "bfloat16";
-    case Dtype::kInt8: return "int8";
+    case Dtype::kFloat32:
+      return "float32";
+    case Dtype::kBfloat16:
+      return "bfloat16";
+    case Dtype::kInt8:
+      return "int8";
   }
   return "unknown";
 }
 
-std::unique_ptr<model::Executor> make_executor(const checkpoint::Checkpoint& checkpoint, const ExecutorOptions& options) {
+std::unique_ptr<model::Executor> make_executor(const checkpoint::Checkpoint& checkpoint,
+                                               const ExecutorOptions& options) {
   const KernelTable& kernels = select_kernel_table(options.cpu_target);
   if (!options.cpu_target.empty() && !limit_products_to(kernels.name))
-    throw Error(ErrorCode::kUnsupported, "the CPU target cannot be changed after the first product of a process");
-  if (options.dtype == Dtype::kFloat32) return std::make_unique<CpuExecutor<float>>(checkpoint, kernels, options);
+    throw Error(ErrorCode::kUnsupported,
+                "the CPU target cannot be changed after the first product of a process");
+  if (options.dtype == Dtype::kFloat32)
+    return std::make_unique<CpuExecutor<float>>(checkpoint, kernels, options);
   return std::make_unique<CpuExecutor<Bf16>>(checkpoint, kernels, options);
 }
 

@@ -24,8 +24,9 @@ struct ExecutorOptions {
   std::function<void(double)> on_progress = {};
 };
 
-/// Packs the weights for this machine. Throws Error(kInvalidArgument) for an unknown cpu_target, Error(kUnsupported) for
-/// one, or a dtype, that this CPU lacks. The checkpoint must outlive the executor (embeddings stay mapped).
+/// Packs the weights for this machine. Throws Error(kInvalidArgument) for an unknown cpu_target,
+/// Error(kUnsupported) for one, or a dtype, that this CPU lacks. The checkpoint must outlive the executor
+/// (embeddings stay mapped).
 std::unique_ptr<model::Executor> make_executor(const checkpoint::Checkpoint& checkpoint,
                                                const ExecutorOptions& options);
 

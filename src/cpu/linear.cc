@@ -9,8 +9,8 @@
 namespace d3::cpu {
 namespace {
 
-// Rows of activations one work item multiplies: with 256 columns of weights (1 MiB at 2,048 inputs) they and the block
-// stay in a 2 MiB L2 cache.
+// Rows of activations one work item multiplies: with 256 columns of weights (1 MiB at 2,048 inputs) they and
+// the block stay in a 2 MiB L2 cache.
 constexpr int kBlockRows = 128;
 
 constexpr size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
@@ -22,7 +22,8 @@ Linear::Linear(Machine& machine, ProductType type, std::span<const PanelSpec> pa
   size_t bytes = 0;
   size_t columns = 0;
   for (const PanelSpec& spec : panels) {
-    Panel panel{.role = spec.role, .index = spec.index, .columns = 0, .offset = bytes, .column_offset = columns};
+    Panel panel{
+        .role = spec.role, .index = spec.index, .columns = 0, .offset = bytes, .column_offset = columns};
     for (const WeightRows& part : spec.parts) panel.columns += part.rows;
     bytes += round_up(machine.products.packed_bytes(type, in_features_, panel.columns), 64);
     columns += round_up(static_cast<size_t>(panel.columns), 16);
@@ -33,7 +34,8 @@ Linear::Linear(Machine& machine, ProductType type, std::span<const PanelSpec> pa
     column_scale_.resize(columns);
     column_offset_.resize(columns);
   }
-  machine.pool.parallel_for(panels.size(), [&](size_t i, int worker) { pack_panel(machine, panels[i], panels_[i], worker); });
+  machine.pool.parallel_for(
+      panels.size(), [&](size_t i, int worker) { pack_panel(machine, panels[i], panels_[i], worker); });
 }
 
 void Linear::pack_panel(Machine& machine, const PanelSpec& spec, const Panel& panel, int worker) {
@@ -52,8 +54,12 @@ void Linear::pack_panel(Machine& machine, const PanelSpec& spec, const Panel& pa
       }
       read_floats(*part.weight, first, in_features_, values.data());
       switch (type_) {
-        case ProductType::kFloat32: std::memcpy(to, values.data(), k * 4); break;
-        case ProductType::kBfloat16: machine.kernels.bf16.store(values.data(), in_features_, reinterpret_cast<Bf16*>(to)); break;
+        case ProductType::kFloat32:
+          std::memcpy(to, values.data(), k * 4);
+          break;
+        case ProductType::kBfloat16:
+          machine.kernels.bf16.store(values.data(), in_features_, reinterpret_cast<Bf16*>(to));
+          break;
         case ProductType::kInt8: {
           auto* quantized = reinterpret_cast<uint8_t*>(to);
           const size_t at = panel.column_offset + column;
@@ -88,17 +94,18 @@ void Linear::quantize_input(Machine& machine, const T* x, int64_t rows) const {
 
 void Linear::finish_int8(Machine& machine, const Panel& panel, const ProductBlock& block) const {
   for (int row = 0; row < block.rows; ++row)
-    machine.kernels.dequantize(reinterpret_cast<int32_t*>(block.values + static_cast<ptrdiff_t>(row) * block.columns),
-                               column_offset_.data() + panel.column_offset,
-                               machine.quantized_scales.data()[block.row + row],
-                               column_scale_.data() + panel.column_offset, block.columns);
+    machine.kernels.dequantize(
+        reinterpret_cast<int32_t*>(block.values + static_cast<ptrdiff_t>(row) * block.columns),
+        column_offset_.data() + panel.column_offset, machine.quantized_scales.data()[block.row + row],
+        column_scale_.data() + panel.column_offset, block.columns);
 }
 
 template <typename T>
 void Linear::run(Machine& machine, const T* x, int64_t rows,
                  const std::function<void(const ProductBlock&)>& epilogue, PanelRange range) const {
   if (rows == 0) return;
-  const auto panels = std::span(panels_).subspan(range.first, std::min(range.end, panels_.size()) - range.first);
+  const auto panels =
+      std::span(panels_).subspan(range.first, std::min(range.end, panels_.size()) - range.first);
   const auto* input = reinterpret_cast<const std::byte*>(x);
   if (type_ == ProductType::kInt8) {
     quantize_input(machine, x, rows);
@@ -136,13 +143,16 @@ void Linear::run(Machine& machine, const T* x, int64_t rows,
     block.values = machine.scratch[static_cast<size_t>(worker)].block.reserve(
         static_cast<size_t>(kBlockRows) * static_cast<size_t>(panel.columns));
     const Matmul& product = last ? *products[p].last : *products[p].whole;
-    product.run(worker, input + static_cast<size_t>(block.row) * row_bytes, packed_.data() + panel.offset, block.values);
+    product.run(worker, input + static_cast<size_t>(block.row) * row_bytes, packed_.data() + panel.offset,
+                block.values);
     if (type_ == ProductType::kInt8) finish_int8(machine, panel, block);
     epilogue(block);
   });
 }
 
-template void Linear::run(Machine&, const float*, int64_t, const std::function<void(const ProductBlock&)>&, PanelRange) const;
-template void Linear::run(Machine&, const Bf16*, int64_t, const std::function<void(const ProductBlock&)>&, PanelRange) const;
+template void Linear::run(Machine&, const float*, int64_t, const std::function<void(const ProductBlock&)>&,
+                          PanelRange) const;
+template void Linear::run(Machine&, const Bf16*, int64_t, const std::function<void(const ProductBlock&)>&,
+                          PanelRange) const;
 
 }  // namespace d3::cpu

@@ -27,8 +27,8 @@ struct PanelSpec {
   int index = 0;  ///< the caller's own: which head, which slice
 };
 
-/// A finished block of a product: fp32 values[rows, columns] of one panel, for rows row .. row + rows of the input.
-/// `values` belongs to the worker and may be overwritten by the epilogue.
+/// A finished block of a product: fp32 values[rows, columns] of one panel, for rows row .. row + rows of the
+/// input. `values` belongs to the worker and may be overwritten by the epilogue.
 struct ProductBlock {
   int role = 0;
   int index = 0;
@@ -54,9 +54,10 @@ class Linear {
   /// Packs the panels in parallel.
   Linear(Machine& machine, ProductType type, std::span<const PanelSpec> panels);
 
-  /// Runs the product on `rows` rows of x [rows, in_features] (T: float for kFloat32, else Bf16) and hands every block
-  /// to the epilogue, from any worker. x must be readable, and hold finite numbers, up to the row count rounded up to
-  /// MatmulCache::bucket_rows. `range` runs some panels only. Blocks of a panel follow each other, so its weights stay in cache.
+  /// Runs the product on `rows` rows of x [rows, in_features] (T: float for kFloat32, else Bf16) and hands
+  /// every block to the epilogue, from any worker. x must be readable, and hold finite numbers, up to the row
+  /// count rounded up to MatmulCache::bucket_rows. `range` runs some panels only. Blocks of a panel follow
+  /// each other, so its weights stay in cache.
   template <typename T>
   void run(Machine& machine, const T* x, int64_t rows,
            const std::function<void(const ProductBlock&)>& epilogue, PanelRange range = {}) const;

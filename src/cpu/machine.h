@@ -13,8 +13,8 @@ namespace d3::cpu {
 
 /// Scratch of one worker; parts of the executor use it one after the other, never at once.
 struct WorkerScratch {
-  Workspace<float> block;    ///< a product's block, or attention's scores
-  Workspace<float> values;   ///< further fp32 scratch
+  Workspace<float> block;      ///< a product's block, or attention's scores
+  Workspace<float> values;     ///< further fp32 scratch
   Workspace<std::byte> bytes;  ///< further scratch of any type
 };
 

@@ -1,15 +1,18 @@
 #include "cpu/matmul.h"
 
-#include <omp.h>
-
-#include <dnnl.hpp>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include <dnnl.hpp>
+
 #include "base/error.h"
+
+// OpenMP's own function, declared here because oneDNN is always linked with GNU's runtime (libgomp) while
+// <omp.h> would be the compiler's.
+extern "C" void omp_set_num_threads(int threads);
 
 namespace d3::cpu {
 namespace {
@@ -21,9 +24,12 @@ constexpr int kLayoutRows = 128;
 
 memory::data_type left_type(ProductType type) {
   switch (type) {
-    case ProductType::kFloat32: return memory::data_type::f32;
-    case ProductType::kBfloat16: return memory::data_type::bf16;
-    case ProductType::kInt8: return memory::data_type::u8;
+    case ProductType::kFloat32:
+      return memory::data_type::f32;
+    case ProductType::kBfloat16:
+      return memory::data_type::bf16;
+    case ProductType::kInt8:
+      return memory::data_type::u8;
   }
   return memory::data_type::undef;
 }
@@ -36,7 +42,8 @@ memory::data_type out_type(ProductType type) {
   return type == ProductType::kInt8 ? memory::data_type::s32 : memory::data_type::f32;
 }
 
-dnnl::matmul::primitive_desc describe(const dnnl::engine& engine, const MatmulShape& shape, const memory::desc& weights) {
+dnnl::matmul::primitive_desc describe(const dnnl::engine& engine, const MatmulShape& shape,
+                                      const memory::desc& weights) {
   const memory::desc a({shape.m, shape.k}, left_type(shape.type), memory::format_tag::ab);
   const memory::desc c({shape.m, shape.n}, out_type(shape.type), memory::format_tag::ab);
   dnnl::primitive_attr attributes;
@@ -53,9 +60,12 @@ dnnl::matmul::primitive_desc describe(const dnnl::engine& engine, const MatmulSh
 
 size_t element_size(ProductType type) {
   switch (type) {
-    case ProductType::kFloat32: return 4;
-    case ProductType::kBfloat16: return 2;
-    case ProductType::kInt8: return 1;
+    case ProductType::kFloat32:
+      return 4;
+    case ProductType::kBfloat16:
+      return 2;
+    case ProductType::kInt8:
+      return 1;
   }
   return 0;
 }
@@ -146,7 +156,8 @@ size_t MatmulCache::packed_bytes(ProductType type, int k, int n) {
   return impl_->layout(type, k, n).get_size();
 }
 
-void MatmulCache::pack(int, ProductType type, int k, int n, bool transposed, int64_t ldb, const void* b, void* packed) {
+void MatmulCache::pack(int, ProductType type, int k, int n, bool transposed, int64_t ldb, const void* b,
+                       void* packed) {
   dnnl::reorder reorder;
   memory::desc from({k, n}, right_type(type), transposed ? memory::dims{1, ldb} : memory::dims{ldb, 1});
   memory::desc to;
@@ -154,7 +165,8 @@ void MatmulCache::pack(int, ProductType type, int k, int n, bool transposed, int
     const std::lock_guard lock(impl_->mutex);
     to = impl_->layout(type, k, n);
     const auto [at, added] = impl_->reorders.try_emplace({type, k, n, transposed, ldb});
-    if (added) at->second = dnnl::reorder(dnnl::reorder::primitive_desc(impl_->engine, from, impl_->engine, to));
+    if (added)
+      at->second = dnnl::reorder(dnnl::reorder::primitive_desc(impl_->engine, from, impl_->engine, to));
     reorder = at->second;
   }
   dnnl::stream stream(impl_->engine);

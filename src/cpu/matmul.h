@@ -1,8 +1,8 @@
 // cpu/matmul.h: one-threaded matrix products by oneDNN, their primitives cached by shape.
 //
-// The executor cuts every product into blocks that fit a core's cache and lets its own thread pool hand them out;
-// oneDNN is asked for one thread only, so that one pool does all the work and an epilogue can finish each block while
-// it is in cache.
+// The executor cuts every product into blocks that fit a core's cache and lets its own thread pool hand them
+// out; oneDNN is asked for one thread only, so that one pool does all the work and an epilogue can finish
+// each block while it is in cache.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ enum class ProductType { kFloat32, kBfloat16, kInt8 };
 /// Bytes of one element of the left-hand side (activations) or right-hand side (weights).
 size_t element_size(ProductType type);
 
-/// C[m, n] (+)= A[m, k] · B[k, n]. A is row-major with k columns; C is row-major with n columns; B is in the layout that
-/// MatmulCache::pack gave it.
+/// C[m, n] (+)= A[m, k] · B[k, n]. A is row-major with k columns; C is row-major with n columns; B is in the
+/// layout that MatmulCache::pack gave it.
 struct MatmulShape {
   ProductType type = ProductType::kFloat32;
   int m = 0;
@@ -48,8 +48,8 @@ class Matmul {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Every product of an executor. get() may create a primitive and is for the thread that starts loops; workers use what
-/// it returned. References stay valid as long as the cache.
+/// Every product of an executor. get() may create a primitive and is for the thread that starts loops;
+/// workers use what it returned. References stay valid as long as the cache.
 class MatmulCache {
  public:
   /// workers: how many threads will call Matmul::run, with indices below it.
@@ -61,27 +61,30 @@ class MatmulCache {
   /// A product that get() has made before; for workers, while no get() runs.
   const Matmul& find(const MatmulShape& shape) const;
 
-  /// The row count that a product of `rows` rows is computed at: a few buckets, so that few primitives exist. Rows
-  /// from `rows` on are computed from whatever follows in A, and belong to nobody.
+  /// The row count that a product of `rows` rows is computed at: a few buckets, so that few primitives exist.
+  /// Rows from `rows` on are computed from whatever follows in A, and belong to nobody.
   static int bucket_rows(int rows);
 
   /// Bytes of a packed right-hand side of k x n elements.
   size_t packed_bytes(ProductType type, int k, int n);
 
-  /// Packs a right-hand side. transposed: `b` is [n, k] row-major with row stride ldb (a weight as checkpoints store
-  /// it), else [k, n]. Only for the thread that starts loops, or one worker a time per (type, k, n, worker).
-  void pack(int worker, ProductType type, int k, int n, bool transposed, int64_t ldb, const void* b, void* packed);
+  /// Packs a right-hand side. transposed: `b` is [n, k] row-major with row stride ldb (a weight as
+  /// checkpoints store it), else [k, n]. Only for the thread that starts loops, or one worker a time per
+  /// (type, k, n, worker).
+  void pack(int worker, ProductType type, int k, int n, bool transposed, int64_t ldb, const void* b,
+            void* packed);
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-/// Tells oneDNN, for the calling thread, to stay on that thread. Called once by every thread that uses products.
+/// Tells oneDNN, for the calling thread, to stay on that thread. Called once by every thread that uses
+/// products.
 void use_one_thread_for_products();
 
-/// Forbids oneDNN instructions beyond `target` ("avx512", "avx2", "baseline"), for the whole process and only before
-/// its first product; returns false when it is too late.
+/// Forbids oneDNN instructions beyond `target` ("avx512", "avx2", "baseline"), for the whole process and only
+/// before its first product; returns false when it is too late.
 bool limit_products_to(const char* target);
 
 }  // namespace d3::cpu

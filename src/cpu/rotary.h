@@ -6,8 +6,8 @@
 
 namespace d3::cpu {
 
-/// cos and sin of position * theta^(-2i / rotary_dim) for i in [0, rotary_dim / 2), angles in fp32 as the reference
-/// computes them.
+/// cos and sin of position * theta^(-2i / rotary_dim) for i in [0, rotary_dim / 2), angles in fp32 as the
+/// reference computes them.
 class RotaryTable {
  public:
   RotaryTable(double theta, int rotary_dim);

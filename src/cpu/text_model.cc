@@ -17,7 +17,8 @@ constexpr int64_t kRowsPerItem = 16;
 /// The number of leading layers that are causal and not the last.
 size_t count_shared_layers(const checkpoint::TextConfig& config) {
   size_t count = 0;
-  while (count + 1 < config.layer_types.size() && config.layer_types[count] == checkpoint::LayerType::kLinearAttention)
+  while (count + 1 < config.layer_types.size() &&
+         config.layer_types[count] == checkpoint::LayerType::kLinearAttention)
     ++count;
   return count;
 }
@@ -26,8 +27,9 @@ void check_token_ids(const model::PackedBatch& batch, int vocab_size) {
   const auto check = [vocab_size](std::span<const int32_t> ids) {
     for (const int32_t id : ids)
       if (id < 0 || id >= vocab_size)
-        throw Error(ErrorCode::kInvalidArgument, "token id " + std::to_string(id) + " is outside the vocabulary of " +
-                                                     std::to_string(vocab_size));
+        throw Error(
+            ErrorCode::kInvalidArgument,
+            "token id " + std::to_string(id) + " is outside the vocabulary of " + std::to_string(vocab_size));
   };
   for (const model::QuestionGroup& group : batch.groups) {
     check(group.prefix);
@@ -55,7 +57,8 @@ TextModel<T>::TextModel(Machine& machine, const checkpoint::Checkpoint& checkpoi
       shared_layers_(count_shared_layers(config_)) {}
 
 template <typename T>
-void TextModel<T>::run(const model::PackedBatch& batch, const model::ExecutorOptions& options, float* logits) {
+void TextModel<T>::run(const model::PackedBatch& batch, const model::ExecutorOptions& options,
+                       float* logits) {
   check_token_ids(batch, config_.vocab_size);
   const model::SharedLayout shared = model::shared_layout(batch, options.share_prefixes);
   const model::QuestionLayout questions = model::question_layout(batch);
@@ -119,7 +122,8 @@ void TextModel<T>::full_attention(const FullAttentionWeights& weights, const Row
   project_query(weights, normed_.data(), rows.count, positions_);
   project_key_value(weights, rows.count);
   std::vector<AttentionSequence> sequences;
-  for (const model::RowRun& run : rows.questions) sequences.push_back({run.first, run.rows, run.first, run.rows, 0});
+  for (const model::RowRun& run : rows.questions)
+    sequences.push_back({run.first, run.rows, run.first, run.rows, 0});
   attention_.run(machine_,
                  {.q = projected_.data(),
                   .k = key_.data(),
@@ -154,9 +158,14 @@ void TextModel<T>::last_full_attention(const FullAttentionWeights& weights, cons
 
 template <typename T>
 void TextModel<T>::linear_attention(const LinearAttentionWeights& weights, const Rows& rows) {
-  weights.in_proj.run(machine_, normed_.data(), rows.count, [&](const ProductBlock& block) { finish_linear_projection(block); });
+  weights.in_proj.run(machine_, normed_.data(), rows.count,
+                      [&](const ProductBlock& block) { finish_linear_projection(block); });
   gated_delta_net<T>(machine_, weights.delta,
-                     {.qkv = projected_.data(), .z = gate_.data(), .ba = ba_.data(), .out = mixed_.data(), .last_only = false},
+                     {.qkv = projected_.data(),
+                      .z = gate_.data(),
+                      .ba = ba_.data(),
+                      .out = mixed_.data(),
+                      .last_only = false},
                      rows.trees);
   add_product(weights.out_proj, mixed_.data(), rows.count, hidden_.data());
 }
@@ -168,7 +177,11 @@ void TextModel<T>::last_linear_attention(const LinearAttentionWeights& weights, 
   weights.in_proj.run(machine_, normed_.data(), rows.count, finish, weights.state_panels);
   weights.in_proj.run(machine_, last_normed_.data(), questions, finish, weights.z_panels);
   gated_delta_net<T>(machine_, weights.delta,
-                     {.qkv = projected_.data(), .z = gate_.data(), .ba = ba_.data(), .out = mixed_.data(), .last_only = true},
+                     {.qkv = projected_.data(),
+                      .z = gate_.data(),
+                      .ba = ba_.data(),
+                      .out = mixed_.data(),
+                      .last_only = true},
                      rows.trees);
   add_product(weights.out_proj, mixed_.data(), questions, last_hidden_.data());
 }
@@ -193,7 +206,8 @@ void TextModel<T>::readout(float* logits, int64_t questions) {
   float* normed = readout_input_.reserve(hidden_size(questions + kPaddingRows));
   for (int64_t row = 0; row < questions; ++row)
     machine_.kernels.f32.rms_norm(last_hidden_.data() + row * config_.hidden_size, weights_.norm.data(),
-                                  config_.hidden_size, config_.rms_norm_eps, normed + row * config_.hidden_size);
+                                  config_.hidden_size, config_.rms_norm_eps,
+                                  normed + row * config_.hidden_size);
   const bool narrow = decision_.readout_dtype == checkpoint::ReadoutDtype::kBfloat16;
   if (narrow)
     for (size_t i = 0; i < count; ++i) normed[i] = to_float(to_bf16(normed[i]));
@@ -209,11 +223,12 @@ void TextModel<T>::readout(float* logits, int64_t questions) {
 template <typename T>
 void TextModel<T>::norm(const float* hidden, const std::vector<float>& scale, int64_t rows, T* out) {
   const int n = config_.hidden_size;
-  machine_.pool.parallel_for(static_cast<size_t>((rows + kRowsPerItem - 1) / kRowsPerItem), [&](size_t item, int) {
-    const int64_t first = static_cast<int64_t>(item) * kRowsPerItem;
-    for (int64_t row = first; row < std::min(first + kRowsPerItem, rows); ++row)
-      kernels().rms_norm(hidden + row * n, scale.data(), n, config_.rms_norm_eps, out + row * n);
-  });
+  machine_.pool.parallel_for(
+      static_cast<size_t>((rows + kRowsPerItem - 1) / kRowsPerItem), [&](size_t item, int) {
+        const int64_t first = static_cast<int64_t>(item) * kRowsPerItem;
+        for (int64_t row = first; row < std::min(first + kRowsPerItem, rows); ++row)
+          kernels().rms_norm(hidden + row * n, scale.data(), n, config_.rms_norm_eps, out + row * n);
+      });
 }
 
 template <typename T>
@@ -241,8 +256,9 @@ void TextModel<T>::project_query(const FullAttentionWeights& weights, const T* i
           return;
         }
         for (int row = 0; row < block.rows; ++row)
-          kernels().store_sigmoid(block.values + static_cast<ptrdiff_t>(row) * dim, dim,
-                                  gate_.data() + ((block.row + row) * config_.num_attention_heads + head) * dim);
+          kernels().store_sigmoid(
+              block.values + static_cast<ptrdiff_t>(row) * dim, dim,
+              gate_.data() + ((block.row + row) * config_.num_attention_heads + head) * dim);
       },
       weights.query_panels);
 }
@@ -259,7 +275,8 @@ void TextModel<T>::project_key_value(const FullAttentionWeights& weights, int64_
           return;
         }
         for (int row = 0; row < block.rows; ++row)
-          kernels().store(block.values + static_cast<ptrdiff_t>(row) * dim, dim, value_.data() + at + (block.row + row) * dim);
+          kernels().store(block.values + static_cast<ptrdiff_t>(row) * dim, dim,
+                          value_.data() + at + (block.row + row) * dim);
       },
       weights.key_value_panels);
 }
@@ -269,9 +286,9 @@ void TextModel<T>::finish_head(const ProductBlock& block, const std::vector<floa
                                std::span<const int32_t> positions, T* out, int64_t stride) {
   for (int row = 0; row < block.rows; ++row) {
     const int32_t position = positions[static_cast<size_t>(block.row + row)];
-    kernels().norm_rotary(block.values + static_cast<ptrdiff_t>(row) * block.columns, scale.data(), block.columns,
-                          config_.rms_norm_eps, rotary_.cos(position), rotary_.sin(position), rotary_.half(), factor,
-                          out + (block.row + row) * stride);
+    kernels().norm_rotary(block.values + static_cast<ptrdiff_t>(row) * block.columns, scale.data(),
+                          block.columns, config_.rms_norm_eps, rotary_.cos(position), rotary_.sin(position),
+                          rotary_.half(), factor, out + (block.row + row) * stride);
   }
 }
 
@@ -279,7 +296,8 @@ template <typename T>
 void TextModel<T>::finish_linear_projection(const ProductBlock& block) {
   const int64_t value_heads = config_.linear_num_value_heads;
   const int64_t value_size = value_heads * kDeltaHeadDim;
-  const int64_t channels = 2 * static_cast<int64_t>(config_.linear_num_key_heads) * kDeltaHeadDim + value_size;
+  const int64_t channels =
+      2 * static_cast<int64_t>(config_.linear_num_key_heads) * kDeltaHeadDim + value_size;
   for (int row = 0; row < block.rows; ++row) {
     const float* values = block.values + static_cast<ptrdiff_t>(row) * block.columns;
     const int64_t at = block.row + row;
@@ -319,7 +337,8 @@ void TextModel<T>::expand(const model::SharedLayout& shared, const model::Questi
   spare_hidden_.reserve(hidden_size(questions.rows + kPaddingRows));
   machine_.pool.parallel_for(copies.size(), [&](size_t i, int) {
     const int64_t n = config_.hidden_size;
-    std::copy_n(hidden_.data() + copies[i].from * n, copies[i].rows * n, spare_hidden_.data() + copies[i].to * n);
+    std::copy_n(hidden_.data() + copies[i].from * n, copies[i].rows * n,
+                spare_hidden_.data() + copies[i].to * n);
   });
   std::swap(hidden_, spare_hidden_);
 }
@@ -328,7 +347,8 @@ template <typename T>
 void TextModel<T>::gather_last_hidden(const Rows& rows) {
   const int64_t n = config_.hidden_size;
   float* to = last_hidden_.data();
-  for (const model::RowRun& run : rows.questions) to = std::copy_n(hidden_.data() + (run.end() - 1) * n, n, to);
+  for (const model::RowRun& run : rows.questions)
+    to = std::copy_n(hidden_.data() + (run.end() - 1) * n, n, to);
 }
 
 template <typename T>

@@ -18,8 +18,8 @@
 
 namespace d3::cpu {
 
-/// T is the type of activations between products (float, or Bf16 for bf16 and int8 products); the residual stream is
-/// fp32 always. Not thread-safe.
+/// T is the type of activations between products (float, or Bf16 for bf16 and int8 products); the residual
+/// stream is fp32 always. Not thread-safe.
 template <typename T>
 class TextModel {
  public:
@@ -27,12 +27,12 @@ class TextModel {
   TextModel(Machine& machine, const checkpoint::Checkpoint& checkpoint, ProductType type,
             const std::function<void(double)>& on_progress);
 
-  /// logits [question_count, 255] of the batch. Error(kInvalidArgument) for a token id outside the vocabulary or a
-  /// question without tokens.
+  /// logits [question_count, 255] of the batch. Error(kInvalidArgument) for a token id outside the vocabulary
+  /// or a question without tokens.
   void run(const model::PackedBatch& batch, const model::ExecutorOptions& options, float* logits);
 
-  /// Called with "embeddings", "layers.<n>" and the rows' fp32 hidden states [rows, hidden_size], before the last
-  /// layer's cut to the tokens that are read; for tests.
+  /// Called with "embeddings", "layers.<n>" and the rows' fp32 hidden states [rows, hidden_size], before the
+  /// last layer's cut to the tokens that are read; for tests.
   using Observer = std::function<void(const std::string& name, std::span<const float> hidden)>;
   void observe(Observer observer) { observer_ = std::move(observer); }
 
@@ -82,20 +82,20 @@ class TextModel {
   model::ExecutorCounters counters_;
 
   // Activations, [rows, ..] each; sized by reserve().
-  Workspace<float> hidden_;       // the residual stream [rows, hidden_size]
-  Workspace<float> spare_hidden_; // expand()'s target; swapped with hidden_
-  Workspace<float> last_hidden_;  // [questions, hidden_size]
-  Workspace<T> normed_;           // [rows, hidden_size]
-  Workspace<T> last_normed_;      // [questions, hidden_size]
-  Workspace<T> projected_;        // linear: qkv [rows, channels]; full: q [kv][rows][group][head_dim]
-  Workspace<T> key_;              // [kv][rows][head_dim]
-  Workspace<T> value_;            // [kv][rows][head_dim]
-  Workspace<T> gate_;             // linear: z [rows, V*128]; full: sigmoid(gate) [rows, heads * head_dim]
-  Workspace<float> ba_;           // [rows, 2V]
-  Workspace<T> mixed_;            // the mixer's output before its last projection
-  Workspace<T> mlp_;              // [rows, intermediate_size]
+  Workspace<float> hidden_;         // the residual stream [rows, hidden_size]
+  Workspace<float> spare_hidden_;   // expand()'s target; swapped with hidden_
+  Workspace<float> last_hidden_;    // [questions, hidden_size]
+  Workspace<T> normed_;             // [rows, hidden_size]
+  Workspace<T> last_normed_;        // [questions, hidden_size]
+  Workspace<T> projected_;          // linear: qkv [rows, channels]; full: q [kv][rows][group][head_dim]
+  Workspace<T> key_;                // [kv][rows][head_dim]
+  Workspace<T> value_;              // [kv][rows][head_dim]
+  Workspace<T> gate_;               // linear: z [rows, V*128]; full: sigmoid(gate) [rows, heads * head_dim]
+  Workspace<float> ba_;             // [rows, 2V]
+  Workspace<T> mixed_;              // the mixer's output before its last projection
+  Workspace<T> mlp_;                // [rows, intermediate_size]
   Workspace<float> readout_input_;  // [questions, hidden_size]
-  std::vector<int32_t> positions_;       // [rows] in the question layout
+  std::vector<int32_t> positions_;  // [rows] in the question layout
   std::vector<int32_t> last_positions_;  // [questions]
 };
 

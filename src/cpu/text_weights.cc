@@ -13,7 +13,8 @@ namespace {
 constexpr int kPanelColumns = 256;
 
 /// Cuts rows [0, weight rows) into panels of kPanelColumns; index is the first column plus `column`.
-void add_panels(std::vector<PanelSpec>& panels, const checkpoint::TensorView* weight, int role, int column = 0) {
+void add_panels(std::vector<PanelSpec>& panels, const checkpoint::TensorView* weight, int role,
+                int column = 0) {
   const int rows = static_cast<int>(weight->shape[0]);
   for (int row = 0; row < rows; row += kPanelColumns)
     panels.push_back({{{weight, row, std::min(kPanelColumns, rows - row)}}, role, column + row});
@@ -25,7 +26,8 @@ Linear pack_residual(Machine& machine, ProductType type, const checkpoint::Tenso
   return {machine, type, panels};
 }
 
-FullAttentionWeights pack_full_attention(Machine& machine, ProductType type, const checkpoint::TextConfig& config,
+FullAttentionWeights pack_full_attention(Machine& machine, ProductType type,
+                                         const checkpoint::TextConfig& config,
                                          const model::FullAttentionTensors& tensors) {
   std::vector<PanelSpec> panels;
   const int dim = config.head_dim;
@@ -46,7 +48,8 @@ FullAttentionWeights pack_full_attention(Machine& machine, ProductType type, con
           .o_proj = pack_residual(machine, type, tensors.o_proj)};
 }
 
-LinearAttentionWeights pack_linear_attention(Machine& machine, ProductType type, const checkpoint::TextConfig& config,
+LinearAttentionWeights pack_linear_attention(Machine& machine, ProductType type,
+                                             const checkpoint::TextConfig& config,
                                              const model::LinearAttentionTensors& tensors) {
   std::vector<PanelSpec> panels;
   add_panels(panels, tensors.in_proj_qkv, kQkv);
@@ -68,7 +71,8 @@ MlpWeights pack_mlp(Machine& machine, ProductType type, const model::MlpTensors&
     const int rows = std::min(kPanelColumns / 2, size - row);
     panels.push_back({{{tensors.gate_proj, row, rows}, {tensors.up_proj, row, rows}}, kGateUp, row});
   }
-  return {.gate_up = Linear(machine, type, panels), .down_proj = pack_residual(machine, type, tensors.down_proj)};
+  return {.gate_up = Linear(machine, type, panels),
+          .down_proj = pack_residual(machine, type, tensors.down_proj)};
 }
 
 LayerWeights pack_layer(Machine& machine, ProductType type, const checkpoint::TextConfig& config,
@@ -77,7 +81,8 @@ LayerWeights pack_layer(Machine& machine, ProductType type, const checkpoint::Te
   layer.input_layernorm = read_floats(*tensors.input_layernorm, 1.0F);
   layer.post_attention_layernorm = read_floats(*tensors.post_attention_layernorm, 1.0F);
   if (tensors.self_attn) layer.self_attn = pack_full_attention(machine, type, config, *tensors.self_attn);
-  if (tensors.linear_attn) layer.linear_attn = pack_linear_attention(machine, type, config, *tensors.linear_attn);
+  if (tensors.linear_attn)
+    layer.linear_attn = pack_linear_attention(machine, type, config, *tensors.linear_attn);
   layer.mlp = pack_mlp(machine, type, tensors.mlp);
   return layer;
 }
@@ -87,7 +92,8 @@ void release_layer_pages(const checkpoint::Checkpoint& checkpoint, const model::
     for (const model::Tensor tensor : tensors) checkpoint.release_pages(*tensor);
   };
   if (layer.self_attn)
-    release({layer.self_attn->q_proj, layer.self_attn->k_proj, layer.self_attn->v_proj, layer.self_attn->o_proj});
+    release(
+        {layer.self_attn->q_proj, layer.self_attn->k_proj, layer.self_attn->v_proj, layer.self_attn->o_proj});
   if (layer.linear_attn)
     release({layer.linear_attn->in_proj_qkv, layer.linear_attn->in_proj_z, layer.linear_attn->out_proj});
   release({layer.mlp.gate_proj, layer.mlp.up_proj, layer.mlp.down_proj});
@@ -116,7 +122,8 @@ TextWeights pack_text_weights(Machine& machine, const checkpoint::Checkpoint& ch
   for (const model::LayerTensors& layer : tensors.layers) {
     weights.layers.push_back(pack_layer(machine, type, checkpoint.config().text, layer));
     release_layer_pages(checkpoint, layer);
-    if (on_progress) on_progress(static_cast<double>(weights.layers.size()) / static_cast<double>(tensors.layers.size()));
+    if (on_progress)
+      on_progress(static_cast<double>(weights.layers.size()) / static_cast<double>(tensors.layers.size()));
   }
   weights.norm = read_floats(*tensors.norm, 1.0F);
   weights.readout = pack_readout(machine, *tensors.readout, checkpoint.decision().readout_dtype);

@@ -15,7 +15,8 @@ namespace d3::cpu {
 /// Which projection a panel of a fused product belongs to.
 enum PanelRole { kQuery, kGate, kKey, kValue, kQkv, kZ, kBa, kGateUp, kResidual, kLogits };
 
-/// full_attention: q|gate|k|v in one product. kQuery, kGate, kKey and kValue panels are one head each (index: head).
+/// full_attention: q|gate|k|v in one product. kQuery, kGate, kKey and kValue panels are one head each (index:
+/// head).
 struct FullAttentionWeights {
   Linear qkv;
   PanelRange query_panels;      ///< kQuery and kGate

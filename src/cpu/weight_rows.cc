@@ -8,7 +8,8 @@
 namespace d3::cpu {
 namespace {
 
-// IEEE half to float: shift the exponent and mantissa into place and rescale by 2^112, which also makes subnormals right.
+// IEEE half to float: shift the exponent and mantissa into place and rescale by 2^112, which also makes
+// subnormals right.
 float half_to_float(uint16_t half) {
   const uint32_t sign = static_cast<uint32_t>(half & 0x8000U) << 16;
   const uint32_t magnitude = static_cast<uint32_t>(half & 0x7FFFU) << 13;
@@ -30,11 +31,16 @@ void convert(const std::byte* data, int64_t count, float* out, Convert to) {
 
 void read_floats(const checkpoint::TensorView& tensor, int64_t first, int64_t count, float* out) {
   switch (tensor.dtype) {
-    case checkpoint::Dtype::kFloat32: std::memcpy(out, tensor.data.data() + first * 4, static_cast<size_t>(count) * 4); break;
-    case checkpoint::Dtype::kBfloat16:
-      convert<uint16_t>(tensor.data.data() + first * 2, count, out, [](uint16_t bits) { return to_float(Bf16{bits}); });
+    case checkpoint::Dtype::kFloat32:
+      std::memcpy(out, tensor.data.data() + first * 4, static_cast<size_t>(count) * 4);
       break;
-    case checkpoint::Dtype::kFloat16: convert<uint16_t>(tensor.data.data() + first * 2, count, out, half_to_float); break;
+    case checkpoint::Dtype::kBfloat16:
+      convert<uint16_t>(tensor.data.data() + first * 2, count, out,
+                        [](uint16_t bits) { return to_float(Bf16{bits}); });
+      break;
+    case checkpoint::Dtype::kFloat16:
+      convert<uint16_t>(tensor.data.data() + first * 2, count, out, half_to_float);
+      break;
   }
 }
 

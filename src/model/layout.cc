@@ -17,7 +17,8 @@ SharedLayout shared_layout(const PackedBatch& batch, bool share) {
       for (const auto& tail : group.tails) tree.tails.push_back(append(tail.size()));
       layout.trees.push_back(std::move(tree));
     } else {
-      for (const auto& tail : group.tails) layout.trees.push_back({{}, {append(group.prefix.size() + tail.size())}});
+      for (const auto& tail : group.tails)
+        layout.trees.push_back({{}, {append(group.prefix.size() + tail.size())}});
     }
   }
   return layout;

@@ -1,4 +1,5 @@
-// model/layout.h: how a packed batch lies in rows, with the shared prefixes stored once or repeated per question.
+// model/layout.h: how a packed batch lies in rows, with the shared prefixes stored once or repeated per
+// question.
 #pragma once
 
 #include <cstdint>

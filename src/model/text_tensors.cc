@@ -8,7 +8,8 @@ namespace {
 /// Looks tensors up under one layer's name.
 class Scope {
  public:
-  Scope(const checkpoint::Checkpoint& checkpoint, std::string name) : checkpoint_(checkpoint), name_(std::move(name)) {}
+  Scope(const checkpoint::Checkpoint& checkpoint, std::string name)
+      : checkpoint_(checkpoint), name_(std::move(name)) {}
   Tensor operator()(const char* tensor) const { return &checkpoint_.tensor(name_ + tensor); }
 
  private:

@@ -1,4 +1,5 @@
-// model/text_tensors.h: the text backbone as named tensors: what a layer is made of, in the checkpoint's own words.
+// model/text_tensors.h: the text backbone as named tensors: what a layer is made of, in the checkpoint's own
+// words.
 #pragma once
 
 #include <optional>
@@ -55,8 +56,8 @@ struct TextTensors {
   Tensor readout = nullptr;  ///< [255, H]
 };
 
-/// Finds every tensor of the text model; Error(kBadCheckpoint) names one that is missing. The views live as long as
-/// the checkpoint.
+/// Finds every tensor of the text model; Error(kBadCheckpoint) names one that is missing. The views live as
+/// long as the checkpoint.
 TextTensors bind_text_tensors(const checkpoint::Checkpoint& checkpoint);
 
 }  // namespace d3::model

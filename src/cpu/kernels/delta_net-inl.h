@@ -1,4 +1,5 @@
-// cpu/kernels/delta_net-inl.h: the parts of a Gated DeltaNet head: convolution, gates, delta rule, output norm.
+// cpu/kernels/delta_net-inl.h: the parts of a Gated DeltaNet head: convolution, gates, delta rule, output
+// norm.
 
 template <typename T>
 void conv_silu(const T* const* rows, int tokens, const float* weight, float* out) {
@@ -37,7 +38,8 @@ void l2_normalize(float* x, int rows, float factor) {
     scale_row(factor / std::sqrt(sum_of_squares(x, kDeltaHeadDim) + 1e-6F), kDeltaHeadDim, x);
 }
 
-void delta_gates(const float* a, const float* b, float exp_a_log, float dt_bias, int tokens, float* decay, float* beta) {
+void delta_gates(const float* a, const float* b, float exp_a_log, float dt_bias, int tokens, float* decay,
+                 float* beta) {
   const F32 d;
   for_each_vector(tokens, [&](size_t i, size_t count) {
     const Vec x = hn::Add(load(a + i, count), hn::Set(d, dt_bias));
@@ -48,14 +50,14 @@ void delta_gates(const float* a, const float* b, float exp_a_log, float dt_bias,
   });
 }
 
-/// What one chunk of C tokens needs besides the state: all decays are products within the chunk, never quotients, so a
-/// decay of zero does no harm.
+/// What one chunk of C tokens needs besides the state: all decays are products within the chunk, never
+/// quotients, so a decay of zero does no harm.
 template <int C>
 struct ChunkTerms {
-  float from_start[C];   // decay from the chunk's start to after token i
-  float to_end[C];       // decay from after token i to the chunk's end
-  float key_key[C][C];   // [i][j], j < i: decay from j to i times k_j . k_i
-  float query_key[C][C]; // [i][j], j <= i: decay from j to i times q_i . k_j
+  float from_start[C];    // decay from the chunk's start to after token i
+  float to_end[C];        // decay from after token i to the chunk's end
+  float key_key[C][C];    // [i][j], j < i: decay from j to i times k_j . k_i
+  float query_key[C][C];  // [i][j], j <= i: decay from j to i times q_i . k_j
 };
 
 HWY_INLINE float dot128(const float* x, const float* y) {
@@ -86,8 +88,8 @@ void chunk_terms(const DeltaRuleInput& in, int first, ChunkTerms<C>& terms) {
   }
 }
 
-/// [128][3 * C]: for every key dimension the chunk's keys, its queries and its keys times to_end, side by side, so that
-/// the pass over the state reads one short run per row of it.
+/// [128][3 * C]: for every key dimension the chunk's keys, its queries and its keys times to_end, side by
+/// side, so that the pass over the state reads one short run per row of it.
 template <int C>
 void interleave(const DeltaRuleInput& in, int first, const ChunkTerms<C>& terms, float* packed) {
   for (int i = 0; i < C; ++i) {
@@ -105,11 +107,11 @@ void interleave(const DeltaRuleInput& in, int first, const ChunkTerms<C>& terms,
 // Two vectors of value columns share each broadcast where there are 32 registers.
 constexpr int kColumnVectors = HWY_TARGET <= HWY_AVX3 ? 2 : 1;
 
-/// One chunk for one block of value columns: reads the state once for all keys and queries, solves for the updates d,
-/// writes the outputs and the new state.
+/// One chunk for one block of value columns: reads the state once for all keys and queries, solves for the
+/// updates d, writes the outputs and the new state.
 template <int C>
-void delta_chunk(const DeltaRuleInput& in, int first, const ChunkTerms<C>& terms, const float* packed, size_t column,
-                 float* state, float* out) {
+void delta_chunk(const DeltaRuleInput& in, int first, const ChunkTerms<C>& terms, const float* packed,
+                 size_t column, float* state, float* out) {
   const F32 d;
   constexpr int V = kColumnVectors;
   const size_t width = V * lanes();
@@ -137,7 +139,8 @@ void delta_chunk(const DeltaRuleInput& in, int first, const ChunkTerms<C>& terms
     const Vec beta = hn::Set(d, in.beta[first + i]);
     for (int v = 0; v < V; ++v) {
       Vec expected = hn::Mul(start, along_key[i][v]);
-      for (int j = 0; j < i; ++j) expected = hn::MulAdd(hn::Set(d, terms.key_key[i][j]), update[j][v], expected);
+      for (int j = 0; j < i; ++j)
+        expected = hn::MulAdd(hn::Set(d, terms.key_key[i][j]), update[j][v], expected);
       update[i][v] = hn::Mul(beta, hn::Sub(hn::LoadU(d, in.value + at + v * lanes()), expected));
       Vec o = hn::Mul(start, along_query[i][v]);
       for (int j = 0; j <= i; ++j) o = hn::MulAdd(hn::Set(d, terms.query_key[i][j]), update[j][v], o);

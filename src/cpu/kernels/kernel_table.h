@@ -1,8 +1,9 @@
-// cpu/kernels/kernel_table.h: every hand-written kernel of the CPU executor, as one table of functions per SIMD target.
+// cpu/kernels/kernel_table.h: every hand-written kernel of the CPU executor, as one table of functions per
+// SIMD target.
 //
-// All kernels work on fp32 inside. T is the type activations are stored in between kernels: float or Bf16 (rounded to
-// nearest even). Pointers need no alignment unless said; inputs and outputs must not overlap unless said. Kernels
-// allocate nothing, keep no state and may run on any thread.
+// All kernels work on fp32 inside. T is the type activations are stored in between kernels: float or Bf16
+// (rounded to nearest even). Pointers need no alignment unless said; inputs and outputs must not overlap
+// unless said. Kernels allocate nothing, keep no state and may run on any thread.
 #pragma once
 
 #include <cstddef>
@@ -48,10 +49,10 @@ struct TypedKernels {
   /// out = sigmoid(value), n values.
   void (*store_sigmoid)(const float* value, int n, T* out);
 
-  /// RMSNorm over n values (scale as above), then rotary on the first 2 * half of them (value i pairs with i + half;
-  /// cos and sin have `half` values), then times `factor`.
-  void (*norm_rotary)(const float* x, const float* scale, int n, float eps, const float* cos, const float* sin, int half,
-                      float factor, T* out);
+  /// RMSNorm over n values (scale as above), then rotary on the first 2 * half of them (value i pairs with i
+  /// + half; cos and sin have `half` values), then times `factor`.
+  void (*norm_rotary)(const float* x, const float* scale, int n, float eps, const float* cos,
+                      const float* sin, int half, float factor, T* out);
 
   /// Depthwise causal convolution of 4 taps over time, then SiLU, for 128 neighbouring channels.
   /// rows[t] for t in -3 .. tokens-1 points at the channels of token t (nullptr: before the start, zeros).
@@ -62,15 +63,16 @@ struct TypedKernels {
   void (*gated_rms_norm)(const float* x, const float* weight, float eps, const T* z, T* out);
 
   /// One row of online softmax over a block of scores. Reads scores[0 .. valid); writes numerators
-  /// exp(score - max) to out[0 .. n) (zeros from `valid` on), updates the running maximum and sum (both fp32) and
-  /// returns the factor by which earlier numerators must be multiplied. valid may be 0.
-  float (*softmax_block)(const float* scores, int valid, int n, float* running_max, float* running_sum, T* out);
+  /// exp(score - max) to out[0 .. n) (zeros from `valid` on), updates the running maximum and sum (both fp32)
+  /// and returns the factor by which earlier numerators must be multiplied. valid may be 0.
+  float (*softmax_block)(const float* scores, int valid, int n, float* running_max, float* running_sum,
+                         T* out);
 
   /// out = x * factor * gate, n values.
   void (*scale_gate)(const float* x, float factor, const T* gate, int n, T* out);
 
-  /// Symmetric quantisation of a row: q = round(x / scale) + 128 with scale = max|x| / 127; returns scale (0 for a row
-  /// of zeros).
+  /// Symmetric quantisation of a row: q = round(x / scale) + 128 with scale = max|x| / 127; returns scale (0
+  /// for a row of zeros).
   float (*quantize)(const T* x, int n, uint8_t* out);
 };
 
@@ -88,21 +90,22 @@ struct KernelTable {
   /// x = x * rsqrt(sum x² + 1e-6) * factor over 128 values, for each of `rows` rows.
   void (*l2_normalize)(float* x, int rows, float factor);
 
-  /// decay = exp(-exp_a_log * softplus(a + dt_bias)), beta = sigmoid(b): the two gates of one head, `tokens` values.
-  void (*delta_gates)(const float* a, const float* b, float exp_a_log, float dt_bias, int tokens, float* decay,
-                      float* beta);
+  /// decay = exp(-exp_a_log * softplus(a + dt_bias)), beta = sigmoid(b): the two gates of one head, `tokens`
+  /// values.
+  void (*delta_gates)(const float* a, const float* b, float exp_a_log, float dt_bias, int tokens,
+                      float* decay, float* beta);
 
   /// The gated delta rule (Yang et al., "Gated Delta Networks", 2024), S_t = decay_t S_{t-1} + k_t d_tᵀ with
-  /// d_t = beta_t (v_t - decay_t S_{t-1}ᵀ k_t), o_t = S_tᵀ q_t, in chunks of kDeltaChunk tokens: within a chunk the
-  /// d_t follow from one pass over the state and a small triangular solve (the UT transform); the state's update is
-  /// carried out in the next chunk's pass, so that each chunk reads and writes the state once.
-  /// state: fp32 [128 key x 128 value] in the kernel's own column-blocked order (all targets accept only states they
-  /// wrote themselves; all zeros is the start). out: [tokens, 128].
-  /// scratch: delta_scratch_floats() floats.
+  /// d_t = beta_t (v_t - decay_t S_{t-1}ᵀ k_t), o_t = S_tᵀ q_t, in chunks of kDeltaChunk tokens: within a
+  /// chunk the d_t follow from one pass over the state and a small triangular solve (the UT transform); the
+  /// state's update is carried out in the next chunk's pass, so that each chunk reads and writes the state
+  /// once. state: fp32 [128 key x 128 value] in the kernel's own column-blocked order (all targets accept
+  /// only states they wrote themselves; all zeros is the start). out: [tokens, 128]. scratch:
+  /// delta_scratch_floats() floats.
   void (*delta_rule)(const DeltaRuleInput& input, float* state, float* scratch, float* out);
 
-  /// int32 sums of u8 activations (quantize) and s8 weights -> fp32, in place: out[c] = (sum[c] - offset[c]) *
-  /// row_scale * column_scale[c], where offset[c] = 128 * the sum of column c's weights.
+  /// int32 sums of u8 activations (quantize) and s8 weights -> fp32, in place: out[c] = (sum[c] - offset[c])
+  /// * row_scale * column_scale[c], where offset[c] = 128 * the sum of column c's weights.
   void (*dequantize)(int32_t* sums, const int32_t* offset, float row_scale, const float* column_scale, int n);
 
   template <typename T>
@@ -118,13 +121,15 @@ inline const TypedKernels<Bf16>& KernelTable::typed<Bf16>() const {
   return bf16;
 }
 
-constexpr int delta_scratch_floats() { return kDeltaHeadDim * kDeltaChunk * 3 + 4 * kDeltaChunk * kDeltaChunk; }
+constexpr int delta_scratch_floats() {
+  return kDeltaHeadDim * kDeltaChunk * 3 + 4 * kDeltaChunk * kDeltaChunk;
+}
 
 /// The tables this program holds and this CPU can run, best first.
 std::vector<const KernelTable*> supported_kernel_tables();
 
-/// The table of that name, or the best one for an empty name. Throws Error(kInvalidArgument) for an unknown name and
-/// Error(kUnsupported) for one this CPU lacks; both messages list what there is.
+/// The table of that name, or the best one for an empty name. Throws Error(kInvalidArgument) for an unknown
+/// name and Error(kUnsupported) for one this CPU lacks; both messages list what there is.
 const KernelTable& select_kernel_table(std::string_view name);
 
 }  // namespace d3::cpu

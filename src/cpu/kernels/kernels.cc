@@ -1,4 +1,5 @@
-// Compiles every kernel once per SIMD target (Highway's foreach_target) and gathers each target's in one table.
+// Compiles every kernel once per SIMD target (Highway's foreach_target) and gathers each target's in one
+// table.
 #include <cmath>
 #include <cstring>
 
@@ -9,18 +10,18 @@
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/kernels/kernels.cc"
+#include "hwy/contrib/math/math-inl.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
-#include "hwy/contrib/math/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace d3::cpu::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#include "cpu/kernels/vectors-inl.h"
-#include "cpu/kernels/rows-inl.h"
 #include "cpu/kernels/delta_net-inl.h"
+#include "cpu/kernels/rows-inl.h"
+#include "cpu/kernels/vectors-inl.h"
 
 template <typename T>
 constexpr TypedKernels<T> typed_kernels() {
@@ -62,7 +63,6 @@ struct Target {
   KernelTable table;
 };
 
-
 // Best first.
 const Target kTargets[] = {
 #if HWY_TARGETS & HWY_AVX3
@@ -93,9 +93,10 @@ const KernelTable& select_kernel_table(std::string_view name) {
   for (const KernelTable* table : supported) names += (names.empty() ? "" : ", ") + std::string(table->name);
   for (const Target& target : kTargets)
     if (name == target.table.name)
-      throw Error(ErrorCode::kUnsupported,
-                  "CPU target '" + std::string(name) + "' is not supported by this CPU; it can run: " + names);
-  throw Error(ErrorCode::kInvalidArgument, "unknown CPU target '" + std::string(name) + "'; this CPU can run: " + names);
+      throw Error(ErrorCode::kUnsupported, "CPU target '" + std::string(name) +
+                                               "' is not supported by this CPU; it can run: " + names);
+  throw Error(ErrorCode::kInvalidArgument,
+              "unknown CPU target '" + std::string(name) + "'; this CPU can run: " + names);
 }
 
 }  // namespace d3::cpu

@@ -26,8 +26,8 @@ void store_sigmoid(const float* value, int n, T* out) {
 }
 
 template <typename T>
-void norm_rotary(const float* x, const float* scale, int n, float eps, const float* cos, const float* sin, int half,
-                 float factor, T* out) {
+void norm_rotary(const float* x, const float* scale, int n, float eps, const float* cos, const float* sin,
+                 int half, float factor, T* out) {
   const Vec norm = hn::Set(F32(), factor / std::sqrt(sum_of_squares(x, n) / static_cast<float>(n) + eps));
   for_each_vector(half, [&](size_t i, size_t count) {
     const size_t j = i + static_cast<size_t>(half);
@@ -40,7 +40,8 @@ void norm_rotary(const float* x, const float* scale, int n, float eps, const flo
   });
   const size_t rest = 2 * static_cast<size_t>(half);
   for_each_vector(n - 2 * half, [&](size_t i, size_t count) {
-    store(hn::Mul(hn::Mul(load(x + rest + i, count), norm), load(scale + rest + i, count)), count, out + rest + i);
+    store(hn::Mul(hn::Mul(load(x + rest + i, count), norm), load(scale + rest + i, count)), count,
+          out + rest + i);
   });
 }
 
@@ -84,7 +85,8 @@ float quantize(const T* x, int n, uint8_t* out) {
   const hn::Rebind<int32_t, F32> di;
   const hn::Rebind<uint8_t, F32> d8;
   Vec largest = hn::Zero(d);
-  for_each_vector(n, [&](size_t i, size_t count) { largest = hn::Max(largest, hn::Abs(load(x + i, count))); });
+  for_each_vector(n,
+                  [&](size_t i, size_t count) { largest = hn::Max(largest, hn::Abs(load(x + i, count))); });
   const float max = hn::GetLane(hn::MaxOfLanes(d, largest));
   const Vec inverse = hn::Set(d, max > 0.0F ? 127.0F / max : 0.0F);
   for_each_vector(n, [&](size_t i, size_t count) {
@@ -101,12 +103,15 @@ float quantize(const T* x, int n, uint8_t* out) {
 }
 
 void add_rows(const float* y, int n, float* x) {
-  for_each_vector(n, [&](size_t i, size_t count) { store(hn::Add(load(x + i, count), load(y + i, count)), count, x + i); });
+  for_each_vector(n, [&](size_t i, size_t count) {
+    store(hn::Add(load(x + i, count), load(y + i, count)), count, x + i);
+  });
 }
 
 void scale_row(float factor, int n, float* x) {
   const Vec scale = hn::Set(F32(), factor);
-  for_each_vector(n, [&](size_t i, size_t count) { store(hn::Mul(load(x + i, count), scale), count, x + i); });
+  for_each_vector(n,
+                  [&](size_t i, size_t count) { store(hn::Mul(load(x + i, count), scale), count, x + i); });
 }
 
 void dequantize(int32_t* sums, const int32_t* offset, float row_scale, const float* column_scale, int n) {

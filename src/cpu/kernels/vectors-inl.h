@@ -1,5 +1,5 @@
-// cpu/kernels/vectors-inl.h: loads, stores and small functions the kernels share. Included once per SIMD target by
-// kernels.cc, inside that target's namespace; no include guard on purpose.
+// cpu/kernels/vectors-inl.h: loads, stores and small functions the kernels share. Included once per SIMD
+// target by kernels.cc, inside that target's namespace; no include guard on purpose.
 
 using F32 = hn::ScalableTag<float>;
 using Vec = hn::Vec<F32>;

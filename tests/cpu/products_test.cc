@@ -1,0 +1,181 @@
+// Linear layers and attention against plain double arithmetic, in every number format.
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cpu/attention.h"
+#include "cpu/linear.h"
+#include "cpu/random_values.h"
+
+namespace d3::cpu {
+namespace {
+
+using test::narrow;
+using test::RandomValues;
+using test::rounding;
+
+checkpoint::TensorView view(const std::vector<float>& values, int64_t rows, int64_t columns) {
+  return {"w", checkpoint::Dtype::kFloat32, {rows, columns}, std::as_bytes(std::span(values))};
+}
+
+/// y = x Wᵀ through a Linear of uneven panels; compares every value and checks that each block came once.
+template <typename T>
+void check_linear(ProductType type, int rows, double tolerance) {
+  constexpr int kIn = 96;
+  constexpr int kOut = 75;
+  Machine machine(select_kernel_table(""), 2);
+  use_one_thread_for_products();
+  RandomValues random(static_cast<unsigned>(rows));
+  const auto weights = random.normals(kOut * kIn, 0.1F);
+  const auto more = random.normals(3 * kIn, 0.1F);
+  const auto weight = view(weights, kOut, kIn);
+  const auto second = view(more, 3, kIn);
+  const std::vector<PanelSpec> panels = {
+      {{{&weight, 0, 32}}, 1, 0}, {{{&weight, 32, 40}}, 1, 32}, {{{&weight, 72, 3}, {&second, 0, 3}}, 2, 72}};
+  const Linear linear(machine, type, panels);
+  auto inputs = random.normals(static_cast<size_t>(rows * kIn));
+  auto x = narrow<T>(inputs);
+  x.resize(x.size() + 128 * kIn);
+  std::vector<float> y(static_cast<size_t>(rows * (kOut + 3)), NAN);
+  linear.run(machine, x.data(), rows, [&](const ProductBlock& block) {
+    for (int row = 0; row < block.rows; ++row)
+      for (int column = 0; column < block.columns; ++column) {
+        float& to = y[static_cast<size_t>((block.row + row) * (kOut + 3) + block.index + column)];
+        EXPECT_TRUE(std::isnan(to));
+        to = block.values[row * block.columns + column];
+      }
+  });
+  double worst = 0;
+  for (int row = 0; row < rows; ++row) {
+    for (int column = 0; column < kOut + 3; ++column) {
+      const float* w = column < kOut ? &weights[static_cast<size_t>(column * kIn)]
+                                     : &more[static_cast<size_t>((column - kOut) * kIn)];
+      double expected = 0;
+      for (int i = 0; i < kIn; ++i)
+        expected += double{w[i]} * to_float(x[static_cast<size_t>(row * kIn + i)]);
+      worst = std::max(worst, std::abs(expected - y[static_cast<size_t>(row * (kOut + 3) + column)]));
+    }
+  }
+  EXPECT_LT(worst, tolerance) << rows << " rows";
+}
+
+TEST(Linear, EqualsPlainArithmetic) {
+  // Sums of 96 products of deviation 0.1 have deviation 1; weights are rounded once per format.
+  for (const int rows : {1, 5, 64, 128, 129, 300}) {
+    check_linear<float>(ProductType::kFloat32, rows, 1e-5);
+    check_linear<Bf16>(ProductType::kBfloat16, rows, 8 * rounding<Bf16>());
+    check_linear<Bf16>(ProductType::kInt8, rows, 0.08);
+  }
+}
+
+TEST(Linear, RunsOnlyTheAskedPanels) {
+  Machine machine(select_kernel_table(""), 2);
+  use_one_thread_for_products();
+  const std::vector<float> weights(64 * 32, 1.0F);
+  const auto weight = view(weights, 64, 32);
+  const std::vector<PanelSpec> panels = {{{{&weight, 0, 32}}, 0, 0}, {{{&weight, 32, 32}}, 1, 32}};
+  const Linear linear(machine, ProductType::kFloat32, panels);
+  const std::vector<float> x(200 * 32, 1.0F);
+  std::mutex mutex;
+  std::set<std::pair<int, int64_t>> seen;
+  linear.run(machine, x.data(), 140,
+             [&](const ProductBlock& block) {
+               const std::lock_guard lock(mutex);
+               EXPECT_TRUE(seen.emplace(block.role, block.row).second);
+             },
+             {1, 2});
+  EXPECT_EQ(seen, (std::set<std::pair<int, int64_t>>{{1, 0}, {1, 128}}));
+}
+
+struct AttentionCase {
+  AttentionShape shape;
+  std::vector<int64_t> lengths;
+  bool last_only = false;
+};
+
+template <typename T>
+void check_attention(const AttentionCase& test, double tolerance) {
+  const auto [heads, kv_heads, dim, causal] = test.shape;
+  const int group = heads / kv_heads;
+  int64_t keys = 0;
+  std::vector<AttentionSequence> sequences;
+  for (const int64_t length : test.lengths) {
+    const auto index = static_cast<int64_t>(sequences.size());
+    sequences.push_back(test.last_only ? AttentionSequence{index, 1, keys, length, length - 1}
+                                       : AttentionSequence{keys, length, keys, length, 0});
+    keys += length;
+  }
+  const int64_t queries = test.last_only ? static_cast<int64_t>(sequences.size()) : keys;
+  RandomValues random(11);
+  const auto values = [&](int64_t count, float deviation) {
+    auto v = narrow<T>(random.normals(static_cast<size_t>(count * dim), deviation));
+    v.resize(v.size() + static_cast<size_t>(kAttentionPadding * group * dim));
+    return v;
+  };
+  const auto q = values(queries * heads, 0.3F);
+  const auto k = values(keys * kv_heads, 1.0F);
+  const auto v = values(keys * kv_heads, 1.0F);
+  const auto gate = values(queries * heads, 1.0F);
+  std::vector<T> out(static_cast<size_t>(queries * heads * dim));
+  Machine machine(select_kernel_table(""), 2);
+  use_one_thread_for_products();
+  Attention<T> attention(test.shape);
+  attention.run(machine, {q.data(), k.data(), v.data(), gate.data(), out.data(), queries, keys}, sequences);
+
+  const auto at = [&](const std::vector<T>& x, int64_t row, int64_t i) {
+    return double{to_float(x[static_cast<size_t>(row * dim + i)])};
+  };
+  double worst = 0;
+  for (const AttentionSequence& s : sequences) {
+    for (int64_t query = 0; query < s.queries; query += 1 + s.queries / 40) {
+      for (int head = 0; head < heads; ++head) {
+        const int kv = head / group;
+        const int64_t q_row = (kv * queries + s.first_query + query) * group + head % group;
+        const int64_t visible = causal ? s.first_position + query + 1 : s.keys;
+        std::vector<double> p;
+        double sum = 0;
+        for (int64_t key = 0; key < visible; ++key) {
+          double score = 0;
+          for (int64_t i = 0; i < dim; ++i)
+            score += at(q, q_row, i) * at(k, kv * keys + s.first_key + key, i);
+          p.push_back(std::exp(score));
+          sum += p.back();
+        }
+        for (int64_t i = 0; i < dim; ++i) {
+          double expected = 0;
+          for (int64_t key = 0; key < visible; ++key)
+            expected += p[static_cast<size_t>(key)] / sum * at(v, kv * keys + s.first_key + key, i);
+          const int64_t row = (s.first_query + query) * heads + head;
+          expected *= at(gate, row, i);
+          worst = std::max(worst, std::abs(expected - at(out, row, i)) / (1.0 + std::abs(expected)));
+        }
+      }
+    }
+  }
+  EXPECT_LT(worst, tolerance);
+}
+
+TEST(Attention, EqualsPlainSoftmax) {
+  const std::vector<int64_t> lengths = {1, 70, 33, 600};
+  for (const bool causal : {false, true}) {
+    for (const bool last_only : {false, true}) {
+      for (const auto& [heads, kv_heads] : {std::pair{2, 1}, {4, 2}, {6, 1}, {3, 3}}) {
+        const AttentionCase test{{heads, kv_heads, 64, causal}, lengths, last_only};
+        check_attention<float>(test, 1e-5);
+        check_attention<Bf16>(test, 4 * rounding<Bf16>());
+      }
+    }
+  }
+}
+
+TEST(Attention, SpansManyKeyBlocks) {
+  for (const bool causal : {false, true}) check_attention<float>({{2, 1, 32, causal}, {1300}, false}, 1e-5);
+}
+
+}  // namespace
+}  // namespace d3::cpu
