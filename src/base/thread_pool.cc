@@ -75,7 +75,13 @@ void ThreadPool::parallel_for(size_t items, const std::function<void(size_t, int
     wake_.notify_all();
   }
   take_items(0);
-  while (!alone && running_.load(std::memory_order_acquire) > 0) pause_briefly();
+  // The others finish within one item's time; on a machine with other work they may first have to get a CPU.
+  for (int spin = 0; !alone && running_.load(std::memory_order_acquire) > 0; ++spin) {
+    if (spin < kSpins)
+      pause_briefly();
+    else
+      std::this_thread::yield();
+  }
   if (failed_.load(std::memory_order_acquire)) {
     std::exception_ptr error;
     {

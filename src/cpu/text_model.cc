@@ -208,7 +208,7 @@ void TextModel<T>::readout(float* logits, int64_t questions) {
     machine_.kernels.f32.rms_norm(last_hidden_.data() + row * config_.hidden_size, weights_.norm.data(),
                                   config_.hidden_size, config_.rms_norm_eps,
                                   normed + row * config_.hidden_size);
-  const bool narrow = decision_.readout_dtype == checkpoint::ReadoutDtype::kBfloat16;
+  const bool narrow = decision_.readout_dtype == checkpoint::ReadoutDtype::kBfloat16 && std::is_same_v<T, float>;
   if (narrow)
     for (size_t i = 0; i < count; ++i) normed[i] = to_float(to_bf16(normed[i]));
   weights_.readout.run(machine_, normed, questions, [&](const ProductBlock& block) {

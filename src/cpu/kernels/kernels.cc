@@ -10,18 +10,24 @@
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/kernels/kernels.cc"
-#include "hwy/contrib/math/math-inl.h"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// foreach_target must come first.
+// clang-format off
+#include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "hwy/contrib/math/math-inl.h"
+// clang-format on
 
 HWY_BEFORE_NAMESPACE();
 namespace d3::cpu::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#include "cpu/kernels/delta_net-inl.h"
-#include "cpu/kernels/rows-inl.h"
+// The order matters: later files use earlier ones.
+// clang-format off
 #include "cpu/kernels/vectors-inl.h"
+#include "cpu/kernels/rows-inl.h"
+#include "cpu/kernels/delta_net-inl.h"
+// clang-format on
 
 template <typename T>
 constexpr TypedKernels<T> typed_kernels() {

@@ -1,0 +1,93 @@
+// The CPU executor against the reference's golden answers, on the three small checkpoints.
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "checkpoint/checkpoint.h"
+#include "cpu/executor.h"
+#include "cpu/kernels/kernel_table.h"
+#include "decision/answer.h"
+#include "support/checkpoint_writer.h"
+#include "support/golden.h"
+#include "support/temporary_directory.h"
+#include "test_paths.h"
+
+namespace d3::cpu {
+namespace {
+
+/// The golden questions of a checkpoint with their token ids (which only `tiny`'s file holds; the tokenizer is shared).
+std::vector<test::GoldenQuestion> golden_questions(const std::string& name) {
+  auto golden = test::read_golden(test::data_path("golden/golden-" + name + ".jsonl"));
+  const auto with_ids = test::read_golden(test::data_path("golden/golden-tiny.jsonl"));
+  for (size_t i = 0; i < golden.size(); ++i) {
+    if (golden[i].case_id != with_ids[i].case_id || golden[i].question != with_ids[i].question)
+      throw std::runtime_error("golden files differ in order");
+    golden[i].input_ids = with_ids[i].input_ids;
+  }
+  std::erase_if(golden, [](const test::GoldenQuestion& question) { return question.has_media(); });
+  return golden;
+}
+
+class ParityTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    const auto tokenizer = test::data_path("tokenizer-small");
+    test::write_checkpoint(test::preset(GetParam(), tokenizer), tokenizer, directory_.path());
+    golden_ = golden_questions(GetParam());
+  }
+
+  test::ParityReport report(const ExecutorOptions& options) {
+    const auto checkpoint = checkpoint::Checkpoint::open(directory_.path());
+    const auto executor = make_executor(checkpoint, options);
+    std::vector<std::vector<double>> probabilities;
+    for (const test::GoldenQuestion& question : golden_) {
+      model::PackedBatch batch;
+      batch.groups.push_back({{}, {question.input_ids}});
+      const std::vector<float> logits = executor->run(batch);
+      decision::Question asked;
+      asked.options.resize(question.logits_float32.size());
+      probabilities.push_back(
+          decision::answer_question(asked, logits, checkpoint.decision().temperature).probabilities);
+    }
+    for (size_t i = 0; i < golden_.size(); ++i) {
+      const double error = test::largest_difference(golden_[i].probabilities_float32, probabilities[i]);
+      if (options.dtype == Dtype::kFloat32 && error > 1e-5)
+        std::cout << golden_[i].case_id << " " << golden_[i].question << ": " << error << "\n";
+    }
+    return test::compare(golden_, probabilities);
+  }
+
+  test::TemporaryDirectory directory_;
+  std::vector<test::GoldenQuestion> golden_;
+};
+
+TEST_P(ParityTest, Float32) {
+  const auto result = report({.dtype = Dtype::kFloat32, .threads = 2, .cpu_target = {}});
+  std::cout << GetParam() << " float32: " << result.text() << "\n";
+  EXPECT_EQ(result.questions, 53U);
+  EXPECT_TRUE(result.float32_equal()) << result.text();
+}
+
+TEST_P(ParityTest, Bfloat16) {
+  const auto result = report({.dtype = Dtype::kBfloat16, .threads = 2, .cpu_target = {}});
+  std::cout << GetParam() << " bfloat16: " << result.text() << "\n";
+  EXPECT_TRUE(result.bfloat16_equal()) << result.text();
+}
+
+TEST_P(ParityTest, Int8) {
+  const auto result = report({.dtype = Dtype::kInt8, .threads = 2, .cpu_target = {}});
+  std::cout << GetParam() << " int8: " << result.text() << "\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(Checkpoints, ParityTest, ::testing::Values("tiny", "tiny-irregular", "tiny-causal"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace d3::cpu
