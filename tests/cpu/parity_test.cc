@@ -52,11 +52,6 @@ class ParityTest : public ::testing::TestWithParam<const char*> {
       probabilities.push_back(
           decision::answer_question(asked, logits, checkpoint.decision().temperature).probabilities);
     }
-    for (size_t i = 0; i < golden_.size(); ++i) {
-      const double error = test::largest_difference(golden_[i].probabilities_float32, probabilities[i]);
-      if (options.dtype == Dtype::kFloat32 && error > 1e-5)
-        std::cout << golden_[i].case_id << " " << golden_[i].question << ": " << error << "\n";
-    }
     return test::compare(golden_, probabilities);
   }
 
