@@ -35,7 +35,7 @@ struct AttentionRows {
   const T* q = nullptr;
   const T* k = nullptr;
   const T* v = nullptr;
-  const T* gate = nullptr;  ///< nullptr: no gate
+  const float* gate = nullptr;  ///< nullptr: no gate
   T* out = nullptr;
   int64_t query_rows = 0;
   int64_t key_rows = 0;

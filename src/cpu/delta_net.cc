@@ -94,7 +94,7 @@ class HeadRunner {
 
   void convolve_head(const model::RowRun& run, const model::RowRun& before, int64_t first, int tokens,
                      int block, float* out) {
-    std::array<const T*, kHistory + kDeltaBlock> pointers{};
+    std::array<const float*, kHistory + kDeltaBlock> pointers{};
     const int64_t channels = weights_.channels();
     for (int t = -kHistory; t < tokens; ++t) {
       const int64_t at = first + t;
@@ -106,8 +106,8 @@ class HeadRunner {
       pointers[static_cast<size_t>(t + kHistory)] =
           row < 0 ? nullptr : rows_.qkv + row * channels + block * kDeltaHeadDim;
     }
-    kernels_.typed<T>().conv_silu(pointers.data() + kHistory, tokens,
-                                  weights_.conv.data() + block * kTaps * kDeltaHeadDim, out);
+    kernels_.f32.conv_silu(pointers.data() + kHistory, tokens,
+                           weights_.conv.data() + block * kTaps * kDeltaHeadDim, out);
   }
 
   void gates(int64_t row, int tokens) {

@@ -32,11 +32,11 @@ struct DeltaNetWeights {
 /// The projections of a batch's rows.
 template <typename T>
 struct DeltaNetRows {
-  const T* qkv = nullptr;     ///< [rows, channels]: all q heads, all k heads, all v heads
-  const T* z = nullptr;       ///< [rows, V*128]; with last_only [sequences, V*128]
-  const float* ba = nullptr;  ///< [rows, 2V]: b, then a
-  T* out = nullptr;           ///< [rows, V*128]; with last_only [sequences, V*128]
-  bool last_only = false;     ///< only each sequence's last row is wanted, in the order of trees and tails
+  const float* qkv = nullptr;  ///< [rows, channels]: all q heads, all k heads, all v heads
+  const float* z = nullptr;    ///< [rows, V*128]; with last_only [sequences, V*128]
+  const float* ba = nullptr;   ///< [rows, 2V]: b, then a
+  T* out = nullptr;            ///< [rows, V*128]; with last_only [sequences, V*128]
+  bool last_only = false;      ///< only each sequence's last row is wanted, in the order of trees and tails
 };
 
 /// Runs all sequences. A tree's prefix runs once; every tail starts from its state and its last rows.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "base/error.h"
 #include "cpu/weight_rows.h"
@@ -125,7 +126,7 @@ void TextModel<T>::full_attention(const FullAttentionWeights& weights, const Row
   for (const model::RowRun& run : rows.questions)
     sequences.push_back({run.first, run.rows, run.first, run.rows, 0});
   attention_.run(machine_,
-                 {.q = projected_.data(),
+                 {.q = query_.data(),
                   .k = key_.data(),
                   .v = value_.data(),
                   .gate = gate_.data(),
@@ -145,7 +146,7 @@ void TextModel<T>::last_full_attention(const FullAttentionWeights& weights, cons
   for (const model::RowRun& run : rows.questions)
     sequences.push_back({static_cast<int64_t>(sequences.size()), 1, run.first, run.rows, run.rows - 1});
   attention_.run(machine_,
-                 {.q = projected_.data(),
+                 {.q = query_.data(),
                   .k = key_.data(),
                   .v = value_.data(),
                   .gate = gate_.data(),
@@ -160,13 +161,10 @@ template <typename T>
 void TextModel<T>::linear_attention(const LinearAttentionWeights& weights, const Rows& rows) {
   weights.in_proj.run(machine_, normed_.data(), rows.count,
                       [&](const ProductBlock& block) { finish_linear_projection(block); });
-  gated_delta_net<T>(machine_, weights.delta,
-                     {.qkv = projected_.data(),
-                      .z = gate_.data(),
-                      .ba = ba_.data(),
-                      .out = mixed_.data(),
-                      .last_only = false},
-                     rows.trees);
+  gated_delta_net<T>(
+      machine_, weights.delta,
+      {.qkv = qkv_.data(), .z = gate_.data(), .ba = ba_.data(), .out = mixed_.data(), .last_only = false},
+      rows.trees);
   add_product(weights.out_proj, mixed_.data(), rows.count, hidden_.data());
 }
 
@@ -176,13 +174,10 @@ void TextModel<T>::last_linear_attention(const LinearAttentionWeights& weights, 
   const auto finish = [&](const ProductBlock& block) { finish_linear_projection(block); };
   weights.in_proj.run(machine_, normed_.data(), rows.count, finish, weights.state_panels);
   weights.in_proj.run(machine_, last_normed_.data(), questions, finish, weights.z_panels);
-  gated_delta_net<T>(machine_, weights.delta,
-                     {.qkv = projected_.data(),
-                      .z = gate_.data(),
-                      .ba = ba_.data(),
-                      .out = mixed_.data(),
-                      .last_only = true},
-                     rows.trees);
+  gated_delta_net<T>(
+      machine_, weights.delta,
+      {.qkv = qkv_.data(), .z = gate_.data(), .ba = ba_.data(), .out = mixed_.data(), .last_only = true},
+      rows.trees);
   add_product(weights.out_proj, mixed_.data(), questions, last_hidden_.data());
 }
 
@@ -208,7 +203,10 @@ void TextModel<T>::readout(float* logits, int64_t questions) {
     machine_.kernels.f32.rms_norm(last_hidden_.data() + row * config_.hidden_size, weights_.norm.data(),
                                   config_.hidden_size, config_.rms_norm_eps,
                                   normed + row * config_.hidden_size);
-  const bool narrow = decision_.readout_dtype == checkpoint::ReadoutDtype::kBfloat16 && std::is_same_v<T, float>;
+  // The reference rounds a bf16 readout's inputs and outputs even when all else is fp32. Between rounded
+  // products that would only add to the error, so there the readout stays fp32 over bf16 weights.
+  const bool narrow =
+      decision_.readout_dtype == checkpoint::ReadoutDtype::kBfloat16 && std::is_same_v<T, float>;
   if (narrow)
     for (size_t i = 0; i < count; ++i) normed[i] = to_float(to_bf16(normed[i]));
   weights_.readout.run(machine_, normed, questions, [&](const ProductBlock& block) {
@@ -251,12 +249,12 @@ void TextModel<T>::project_query(const FullAttentionWeights& weights, const T* i
       [&](const ProductBlock& block) {
         const int head = block.index;
         if (block.role == kQuery) {
-          T* out = projected_.data() + (head / group * rows * group + head % group) * dim;
+          T* out = query_.data() + (head / group * rows * group + head % group) * dim;
           finish_head(block, weights.q_norm, factor, positions, out, static_cast<int64_t>(group) * dim);
           return;
         }
         for (int row = 0; row < block.rows; ++row)
-          kernels().store_sigmoid(
+          machine_.kernels.f32.store_sigmoid(
               block.values + static_cast<ptrdiff_t>(row) * dim, dim,
               gate_.data() + ((block.row + row) * config_.num_attention_heads + head) * dim);
       },
@@ -304,9 +302,9 @@ void TextModel<T>::finish_linear_projection(const ProductBlock& block) {
     if (block.role == kBa)
       std::copy_n(values, block.columns, ba_.data() + at * 2 * value_heads);
     else if (block.role == kZ)
-      kernels().store(values, block.columns, gate_.data() + at * value_size + block.index);
+      std::copy_n(values, block.columns, gate_.data() + at * value_size + block.index);
     else
-      kernels().store(values, block.columns, projected_.data() + at * channels + block.index);
+      std::copy_n(values, block.columns, qkv_.data() + at * channels + block.index);
   }
 }
 
@@ -364,7 +362,8 @@ void TextModel<T>::reserve(const model::QuestionLayout& layout, int64_t question
   last_hidden_.reserve(padded_questions * hidden);
   normed_.reserve(padded * hidden);
   last_normed_.reserve(padded_questions * hidden);
-  projected_.reserve(padded * std::max(channels, heads_size));
+  query_.reserve(padded * heads_size);
+  qkv_.reserve(padded * channels);
   key_.reserve(padded * kv_size);
   value_.reserve(padded * kv_size);
   gate_.reserve(padded * std::max(value_size, heads_size));

@@ -82,15 +82,16 @@ class TextModel {
   model::ExecutorCounters counters_;
 
   // Activations, [rows, ..] each; sized by reserve().
-  Workspace<float> hidden_;         // the residual stream [rows, hidden_size]
-  Workspace<float> spare_hidden_;   // expand()'s target; swapped with hidden_
-  Workspace<float> last_hidden_;    // [questions, hidden_size]
-  Workspace<T> normed_;             // [rows, hidden_size]
-  Workspace<T> last_normed_;        // [questions, hidden_size]
-  Workspace<T> projected_;          // linear: qkv [rows, channels]; full: q [kv][rows][group][head_dim]
+  Workspace<float> hidden_;        // the residual stream [rows, hidden_size]
+  Workspace<float> spare_hidden_;  // expand()'s target; swapped with hidden_
+  Workspace<float> last_hidden_;   // [questions, hidden_size]
+  Workspace<T> normed_;            // [rows, hidden_size]
+  Workspace<T> last_normed_;       // [questions, hidden_size]
+  Workspace<T> query_;             // linear: qkv [rows, channels]; full: q [kv][rows][group][head_dim]
+  Workspace<float> qkv_;
   Workspace<T> key_;                // [kv][rows][head_dim]
   Workspace<T> value_;              // [kv][rows][head_dim]
-  Workspace<T> gate_;               // linear: z [rows, V*128]; full: sigmoid(gate) [rows, heads * head_dim]
+  Workspace<float> gate_;           // linear: z [rows, V*128]; full: sigmoid(gate) [rows, heads * head_dim]
   Workspace<float> ba_;             // [rows, 2V]
   Workspace<T> mixed_;              // the mixer's output before its last projection
   Workspace<T> mlp_;                // [rows, intermediate_size]

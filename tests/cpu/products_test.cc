@@ -120,7 +120,7 @@ void check_attention(const AttentionCase& test, double tolerance) {
   const auto q = values(queries * heads, 0.3F);
   const auto k = values(keys * kv_heads, 1.0F);
   const auto v = values(keys * kv_heads, 1.0F);
-  const auto gate = values(queries * heads, 1.0F);
+  const auto gate = random.normals(static_cast<size_t>(queries * heads * dim));
   std::vector<T> out(static_cast<size_t>(queries * heads * dim));
   Machine machine(select_kernel_table(""), 2);
   use_one_thread_for_products();
@@ -151,7 +151,7 @@ void check_attention(const AttentionCase& test, double tolerance) {
           for (int64_t key = 0; key < visible; ++key)
             expected += p[static_cast<size_t>(key)] / sum * at(v, kv * keys + s.first_key + key, i);
           const int64_t row = (s.first_query + query) * heads + head;
-          expected *= at(gate, row, i);
+          expected *= gate[static_cast<size_t>(row * dim + i)];
           worst = std::max(worst, std::abs(expected - at(out, row, i)) / (1.0 + std::abs(expected)));
         }
       }

@@ -25,7 +25,7 @@ void conv_silu(const T* const* rows, int tokens, const float* weight, float* out
 }
 
 template <typename T>
-void gated_rms_norm(const float* x, const float* weight, float eps, const T* z, T* out) {
+void gated_rms_norm(const float* x, const float* weight, float eps, const float* z, T* out) {
   const Vec factor = hn::Set(F32(), 1.0F / std::sqrt(sum_of_squares(x, kDeltaHeadDim) / kDeltaHeadDim + eps));
   for_each_vector(kDeltaHeadDim, [&](size_t i, size_t count) {
     const Vec normed = hn::Mul(hn::Mul(load(x + i, count), factor), load(weight + i, count));

@@ -60,7 +60,7 @@ struct TypedKernels {
   void (*conv_silu)(const T* const* rows, int tokens, const float* weight, float* out);
 
   /// out = x * rsqrt(mean(x²) + eps) * weight * silu(z) over 128 values.
-  void (*gated_rms_norm)(const float* x, const float* weight, float eps, const T* z, T* out);
+  void (*gated_rms_norm)(const float* x, const float* weight, float eps, const float* z, T* out);
 
   /// One row of online softmax over a block of scores. Reads scores[0 .. valid); writes numerators
   /// exp(score - max) to out[0 .. n) (zeros from `valid` on), updates the running maximum and sum (both fp32)
@@ -69,7 +69,7 @@ struct TypedKernels {
                          T* out);
 
   /// out = x * factor * gate, n values.
-  void (*scale_gate)(const float* x, float factor, const T* gate, int n, T* out);
+  void (*scale_gate)(const float* x, float factor, const float* gate, int n, T* out);
 
   /// Symmetric quantisation of a row: q = round(x / scale) + 128 with scale = max|x| / 127; returns scale (0
   /// for a row of zeros).

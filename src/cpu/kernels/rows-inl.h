@@ -46,7 +46,7 @@ void norm_rotary(const float* x, const float* scale, int n, float eps, const flo
 }
 
 template <typename T>
-void scale_gate(const float* x, float factor, const T* gate, int n, T* out) {
+void scale_gate(const float* x, float factor, const float* gate, int n, T* out) {
   const Vec scale = hn::Set(F32(), factor);
   for_each_vector(n, [&](size_t i, size_t count) {
     store(hn::Mul(hn::Mul(load(x + i, count), scale), load(gate + i, count)), count, out + i);
