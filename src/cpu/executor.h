@@ -19,7 +19,7 @@ std::string_view dtype_name(Dtype dtype);
 struct ExecutorOptions {
   Dtype dtype = Dtype::kBfloat16;
   int threads = 0;         ///< 0: every CPU the process may use
-  std::string cpu_target;  ///< SIMD target by name (kernels/kernel_table.h); empty: the best this CPU has
+  std::string cpu_target = {};  ///< SIMD target by name (kernels/kernel_table.h); empty: the best this CPU has
   /// Called from the loading thread with the share of the weights packed so far, 0 to 1.
   std::function<void(double)> on_progress = {};
 };
