@@ -11,9 +11,9 @@ DecisionModel::DecisionModel(Parts parts, const EngineOptions& options)
       preparer_(std::move(parts.encode), std::move(parts.codes), info_.max_length),
       engine_(std::move(parts.executor), parts.temperature, options) {}
 
-std::vector<decision::Answer> DecisionModel::answer(std::shared_ptr<const decision::Request> request) {
+std::vector<decision::Answer> DecisionModel::answer(PreparedRequest request) {
   std::promise<Outcome> promise;
-  engine_.submit(preparer_.prepare(std::move(request)), std::nullopt,
+  engine_.submit(std::move(request), std::nullopt,
                  [&](Outcome outcome) { promise.set_value(std::move(outcome)); });
   Outcome outcome = promise.get_future().get();
   if (outcome.error) std::rethrow_exception(outcome.error);

@@ -38,9 +38,8 @@ class DecisionModel {
   const Preparer& preparer() const { return preparer_; }
   Engine& engine() { return engine_; }
 
-  /// Prepares, asks and waits. Throws what Preparer::prepare and Engine::submit throw, and the outcome's
-  /// error.
-  std::vector<decision::Answer> answer(std::shared_ptr<const decision::Request> request);
+  /// Asks and waits. Throws what Engine::submit throws, and the outcome's error.
+  std::vector<decision::Answer> answer(PreparedRequest request);
 
  private:
   const std::shared_ptr<const void> resources_;

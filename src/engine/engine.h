@@ -28,7 +28,7 @@ struct EngineOptions {
   int64_t max_batch_tokens = 1024;    ///< tokens of one batch; a longer question runs alone
   size_t max_queued_requests = 1024;  ///< accepted and not yet answered; more are refused
   /// Refuse requests while the queued work would take longer than this at the measured speed; 0: never.
-  std::chrono::seconds max_queue_time{300};
+  std::chrono::milliseconds max_queue_time{300'000};
 };
 
 /// What became of a request: an answer for every question in order, or an error and no answers.

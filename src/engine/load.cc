@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "checkpoint/answer_codes.h"
 #include "text/tokenizer.h"
 
 namespace d3::engine {
@@ -15,22 +16,27 @@ struct Resources {
   text::Tokenizer tokenizer;
 };
 
-void check_codes(const text::Tokenizer& tokenizer, const checkpoint::DecisionConfig& config) {
-  const text::AnswerCodes derived = text::derive_answer_codes(tokenizer);
-  if (derived.codes != config.codes)
-    throw Error(ErrorCode::kBadCheckpoint, "decision_config.json: codes are not those of the tokenizer",
-                "codes");
-  if (derived.token_ids != config.token_ids)
-    throw Error(ErrorCode::kBadCheckpoint, "decision_config.json: token_ids are not those of the tokenizer",
-                "token_ids");
-}
-
 std::optional<int64_t> prompt_limit(const LoadOptions& options, const checkpoint::Checkpoint& checkpoint) {
   if (options.max_length) return options.max_length;
   if (checkpoint.decision().max_length) return checkpoint.decision().max_length;
   if (checkpoint.config().text.max_position_embeddings > 0)
     return checkpoint.config().text.max_position_embeddings;
   return std::nullopt;
+}
+
+std::unique_ptr<model::Executor> make_executor(const checkpoint::Checkpoint& checkpoint,
+                                               const LoadOptions& options) {
+  cpu::ExecutorOptions executor{.dtype = options.dtype.value_or(cpu::Dtype::kBfloat16),
+                                .threads = options.threads,
+                                .cpu_target = options.cpu_target,
+                                .on_progress = options.on_progress};
+  try {
+    return cpu::make_executor(checkpoint, executor);
+  } catch (const Error& error) {
+    if (options.dtype || error.code() != ErrorCode::kUnsupported) throw;
+    executor.dtype = cpu::Dtype::kFloat32;
+    return cpu::make_executor(checkpoint, executor);
+  }
 }
 
 }  // namespace
@@ -40,7 +46,7 @@ std::unique_ptr<DecisionModel> load_model(const LoadOptions& options) {
       Resources{.checkpoint = checkpoint::Checkpoint::open(options.directory, options.verify),
                 .tokenizer = text::Tokenizer::load(options.directory)});
   const checkpoint::Checkpoint& checkpoint = resources->checkpoint;
-  check_codes(resources->tokenizer, checkpoint.decision());
+  checkpoint::check_answer_codes(checkpoint, resources->tokenizer);
   DecisionModel::Parts parts;
   parts.info = {.model_name = checkpoint.model_name(),
                 .repo_id = checkpoint.repo_id(),
@@ -48,8 +54,7 @@ std::unique_ptr<DecisionModel> load_model(const LoadOptions& options) {
   parts.encode = [resources](std::string_view text) { return resources->tokenizer.encode(text); };
   parts.codes = checkpoint.decision().codes;
   parts.temperature = checkpoint.decision().temperature;
-  parts.executor = cpu::make_executor(
-      checkpoint, {.dtype = options.dtype, .threads = options.threads, .on_progress = options.on_progress});
+  parts.executor = make_executor(checkpoint, options);
   parts.resources = std::move(resources);
   return std::make_unique<DecisionModel>(std::move(parts), options.engine);
 }

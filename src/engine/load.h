@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "checkpoint/checkpoint.h"
 #include "cpu/executor.h"
@@ -16,8 +17,9 @@ namespace d3::engine {
 struct LoadOptions {
   std::filesystem::path directory;
   checkpoint::Verify verify = checkpoint::Verify::kFast;
-  cpu::Dtype dtype = cpu::Dtype::kBfloat16;
+  std::optional<cpu::Dtype> dtype;    ///< none: bfloat16 where the CPU has it, else float32
   int threads = 0;                    ///< 0: every CPU the process may use
+  std::string cpu_target = {};        ///< as cpu::ExecutorOptions has it
   std::optional<int64_t> max_length;  ///< instead of the checkpoint's own
   EngineOptions engine;
   /// Called from the loading thread with the share of the weights packed so far, 0 to 1.

@@ -1,0 +1,59 @@
+#include "cli/context.h"
+
+#include <cstdlib>
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace d3::cli {
+namespace {
+
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+bool locale_is_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const auto value = environment(name);
+    if (!value) continue;
+    return value->find("UTF-8") != std::string::npos || value->find("utf8") != std::string::npos ||
+           value->find("UTF8") != std::string::npos;
+  }
+  return false;
+}
+
+Output output(std::FILE* file) {
+  Output output{.file = file};
+  output.terminal = ::isatty(::fileno(file)) == 1;
+  output.colour = output.terminal && !environment("NO_COLOR");
+  output.unicode = locale_is_utf8();
+  winsize size{};
+  if (output.terminal && ::ioctl(::fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    output.columns = size.ws_col;
+  return output;
+}
+
+}  // namespace
+
+void Output::print(std::string_view text) const { std::fwrite(text.data(), 1, text.size(), file); }
+
+void Output::flush() const { std::fflush(file); }
+
+Context process_context() {
+  return {.out = output(stdout),
+          .err = output(stderr),
+          .in = stdin,
+          .in_is_terminal = ::isatty(::fileno(stdin)) == 1,
+          .api_key = environment("D3_API_KEY"),
+          .cpu_target = environment("D3_CPU_TARGET").value_or("")};
+}
+
+void keep_standard_streams() {
+  for (int fd = 0; fd <= 2; ++fd)
+    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY);
+}
+
+}  // namespace d3::cli

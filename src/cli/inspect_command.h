@@ -1,0 +1,20 @@
+// cli/inspect_command.h: `d3 inspect DIR`.
+#pragma once
+
+#include <string>
+
+#include "cli/command.h"
+
+namespace d3::cli {
+
+class InspectCommand : public Command {
+ public:
+  CLI::App* add_to(CLI::App& app) override;
+  int run(const Context& context) override;
+
+ private:
+  std::string directory_;
+  std::string verify_ = "fast";
+};
+
+}  // namespace d3::cli

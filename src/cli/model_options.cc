@@ -1,0 +1,71 @@
+#include "cli/model_options.h"
+
+namespace d3::cli {
+namespace {
+
+std::optional<cpu::Dtype> dtype_from(const std::string& name) {
+  if (name == "bfloat16") return cpu::Dtype::kBfloat16;
+  if (name == "float32") return cpu::Dtype::kFloat32;
+  return std::nullopt;
+}
+
+}  // namespace
+
+void add_directory(CLI::App& app, std::string& directory) {
+  app.add_option("DIR", directory, "Directory of the checkpoint (the one with config.json)")
+      ->required()
+      ->type_name("");
+}
+
+void add_verify(CLI::App& app, std::string& verify) {
+  app.add_option("--verify", verify,
+                 "Check the files against MODEL_MANIFEST.json: fast (digests of files up to 64 MiB, sizes of "
+                 "larger ones), full (all digests), none")
+      ->type_name("fast|full|none")
+      ->check(CLI::IsMember({"fast", "full", "none"}).description(""))
+      ->capture_default_str();
+}
+
+checkpoint::Verify verify_from(const std::string& name) {
+  if (name == "full") return checkpoint::Verify::kFull;
+  return name == "none" ? checkpoint::Verify::kNone : checkpoint::Verify::kFast;
+}
+
+void ModelOptions::add_to(CLI::App& app) {
+  add_directory(app, directory_);
+  app.add_option(
+         "--dtype", dtype_,
+         "Arithmetic: bfloat16 (fast), float32 (exact, twice the memory), or auto: bfloat16 where the CPU "
+         "has it, else float32")
+      ->type_name("auto|bfloat16|float32")
+      ->check(CLI::IsMember({"auto", "bfloat16", "float32"}).description(""))
+      ->capture_default_str();
+  app.add_option("--threads", threads_, "Threads that compute; 0: every CPU the process may use")
+      ->type_name("N")
+      ->check(CLI::Range(0, 4096).description(""))
+      ->capture_default_str();
+  app.add_option("--max-length", max_length_,
+                 "Most tokens in one question's prompt, instead of the checkpoint's own limit")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{16}, int64_t{1} << 24).description(""));
+  app.add_option("--max-batch-tokens", max_batch_tokens_,
+                 "Tokens computed together; more is not faster, and makes others wait longer")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 24).description(""))
+      ->capture_default_str();
+  add_verify(app, verify_);
+}
+
+engine::LoadOptions ModelOptions::load_options(const Context& context) const {
+  engine::LoadOptions options;
+  options.directory = directory_;
+  options.verify = verify_from(verify_);
+  options.dtype = dtype_from(dtype_);
+  options.threads = threads_;
+  options.cpu_target = context.cpu_target;
+  options.max_length = max_length_;
+  options.engine.max_batch_tokens = max_batch_tokens_;
+  return options;
+}
+
+}  // namespace d3::cli

@@ -1,0 +1,39 @@
+// cli/model_options.h: the options of every command that loads a model.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/context.h"
+#include "engine/load.h"
+
+namespace d3::cli {
+
+/// DIR, the first argument of every command.
+void add_directory(CLI::App& app, std::string& directory);
+
+/// --verify and what its value means.
+void add_verify(CLI::App& app, std::string& verify);
+checkpoint::Verify verify_from(const std::string& name);
+
+class ModelOptions {
+ public:
+  void add_to(CLI::App& app);
+
+  const std::string& directory() const { return directory_; }  ///< as typed
+  engine::LoadOptions load_options(const Context& context) const;
+
+ private:
+  std::string directory_;
+  std::string dtype_ = "auto";
+  std::string verify_ = "fast";
+  int threads_ = 0;
+  std::optional<int64_t> max_length_;
+  int64_t max_batch_tokens_ = engine::EngineOptions{}.max_batch_tokens;
+};
+
+}  // namespace d3::cli

@@ -1,0 +1,49 @@
+#include "cli/prompt_command.h"
+
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "checkpoint/config.h"
+#include "cli/input.h"
+#include "cli/model_options.h"
+#include "decision/validation.h"
+#include "engine/prepare.h"
+#include "json/parse.h"
+#include "json/write.h"
+#include "text/tokenizer.h"
+
+namespace d3::cli {
+
+CLI::App* PromptCommand::add_to(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("prompt", "Print what the model reads for a request");
+  add_directory(*command, directory_);
+  command->footer(
+      "Reads a request as POST /v1/systemone takes it from standard input and writes a JSON object a line "
+      "for\n"
+      "each question: its id, the prompt as text, and its token ids. Works without the weights.\n"
+      "Example: d3 prompt ./nano < request.json");
+  return command;
+}
+
+int PromptCommand::run(const Context& context) {
+  const auto tokenizer = text::Tokenizer::load(directory_);
+  const engine::Preparer preparer([&](std::string_view text) { return tokenizer.encode(text); },
+                                  checkpoint::read_decision_config(directory_).codes, std::nullopt);
+  const auto request = std::make_shared<const decision::Request>(
+      decision::parse_request(json::parse(read_all(context.in, "standard input"))));
+  const engine::PreparedRequest prepared = preparer.prepare(request);
+  for (size_t i = 0; i < request->questions.size(); ++i) {
+    std::string line = R"({"question":)";
+    json::append_string(line, request->questions[i].id);
+    line += R"(,"prompt":)";
+    json::append_string(line, preparer.prompt_text(*request, i));
+    std::vector<int32_t> ids = prepared.head;
+    ids.insert(ids.end(), prepared.tails[i].begin(), prepared.tails[i].end());
+    line += fmt::format(R"(,"input_ids":[{}]}})", fmt::join(ids, ",")) + '\n';
+    context.out.print(line);
+  }
+  return kSuccess;
+}
+
+}  // namespace d3::cli

@@ -1,0 +1,172 @@
+#include "cli/serve_command.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+#include "cli/progress.h"
+#include "server/server.h"
+
+namespace d3::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+milliseconds to_milliseconds(double seconds) { return milliseconds(static_cast<int64_t>(seconds * 1000)); }
+
+double to_seconds(milliseconds time) { return std::chrono::duration<double>(time).count(); }
+
+std::shared_ptr<spdlog::logger> make_log(const std::string& level) {
+  auto log = std::make_shared<spdlog::logger>("d3", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  log->set_level(spdlog::level::from_str(level));
+  log->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+  log->flush_on(spdlog::level::trace);
+  return log;
+}
+
+/// The names clients may use: those chosen, or the path as typed and what the manifest says.
+std::vector<std::string> names_of(const std::vector<std::string>& chosen, const std::string& directory,
+                                  const engine::ModelInfo& info) {
+  if (!chosen.empty()) return chosen;
+  std::vector<std::string> names = {directory};
+  for (const std::string& name : {info.repo_id, info.model_name})
+    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  return names;
+}
+
+int64_t unix_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+CLI::App* ServeCommand::add_to(CLI::App& app) {
+  const server::ServerOptions defaults;
+  host_ = defaults.host;
+  port_ = defaults.port;
+  CLI::App* command = app.add_subcommand("serve", "Answer over HTTP");
+  model_.add_to(*command);
+  command->add_option("--host", host_, "Address to listen on; 0.0.0.0 for all of IPv4")
+      ->capture_default_str();
+  command->add_option("--port", port_, "Port to listen on; 0 takes a free one, which is printed")
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      ->add_option("--served-model-name", served_names_,
+                   "Name of the model for clients, instead of DIR and the manifest's names (may be repeated)")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--api-key", api_keys_,
+                   "Answer only requests with `Authorization: Bearer KEY` (may be repeated). The environment "
+                   "variable D3_API_KEY does the same and is not seen by other users of the machine")
+      ->type_name("KEY")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--log-level", log_level_, "What is logged to standard error; info has a line per request")
+      ->type_name("debug|info|warn|error|off")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}).description(""))
+      ->capture_default_str();
+  add_limits(*command);
+  command->footer(
+      "SIGTERM and SIGINT stop the server when what it has accepted is answered.\n"
+      "Example: d3 serve ./nano --port 8080 --served-model-name nano");
+  return command;
+}
+
+void ServeCommand::add_limits(CLI::App& app) {
+  const server::ServerOptions server;
+  const engine::EngineOptions engine;
+  max_body_ = server.max_body;
+  max_connections_ = server.max_connections;
+  drain_timeout_ = to_seconds(server.drain_timeout);
+  max_queue_ = engine.max_queued_requests;
+  max_queue_seconds_ = to_seconds(engine.max_queue_time);
+  app.add_option("--max-body", max_body_, "Most bytes of a request's body; takes suffixes as in 64MiB")
+      ->type_name("BYTES")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->default_str("64MiB");
+  app.add_option("--max-connections", max_connections_, "Most clients at once")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->capture_default_str();
+  app.add_option("--max-queue", max_queue_, "Most requests accepted and not yet answered; more get 429")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->capture_default_str();
+  app.add_option("--max-queue-seconds", max_queue_seconds_,
+                 "Answer 429 while the waiting requests would take longer than this; 0: never")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 1e6).description(""))
+      ->capture_default_str();
+  app.add_option("--request-timeout", request_timeout_,
+                 "Seconds after which an unanswered request gets 504; 0: never")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 1e6).description(""))
+      ->capture_default_str();
+  app.add_option("--drain-timeout", drain_timeout_,
+                 "Seconds to answer what was accepted when the server is stopped")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 1e6).description(""))
+      ->capture_default_str();
+}
+
+server::ServerOptions ServeCommand::server_options(const Context& context) const {
+  server::ServerOptions options;
+  options.host = host_;
+  options.port = port_;
+  options.version = D3_VERSION;
+  options.api_keys = api_keys_;
+  if (context.api_key) options.api_keys.push_back(*context.api_key);
+  options.max_body = max_body_;
+  options.max_pending_body_bytes = std::max(options.max_pending_body_bytes, 2 * max_body_);
+  options.max_connections = max_connections_;
+  if (request_timeout_ > 0) options.request_timeout = to_milliseconds(request_timeout_);
+  options.drain_timeout = to_milliseconds(drain_timeout_);
+  return options;
+}
+
+engine::LoadOptions ServeCommand::load_options(const Context& context) const {
+  engine::LoadOptions options = model_.load_options(context);
+  options.engine.max_queued_requests = max_queue_;
+  options.engine.max_queue_time = to_milliseconds(max_queue_seconds_);
+  return options;
+}
+
+int ServeCommand::run(const Context& context) {
+  const auto log = make_log(log_level_);
+  server::Server server(server_options(context), log);
+  context.out.print(fmt::format("d3: listening on http://{}\n", server.address()));
+  context.out.flush();
+  const bool in_time = server.run([&](const std::function<void(double)>& report) {
+    const auto start = std::chrono::steady_clock::now();
+    ProgressLine progress(context.err, "d3: loading " + model_.directory());
+    engine::LoadOptions options = load_options(context);
+    options.on_progress = [&](double share) {
+      progress.show(share);
+      report(share);
+    };
+    server::ServingModel serving{.model = engine::load_model(options), .served = {}};
+    const engine::ModelInfo& info = serving.model->info();
+    serving.served = {.names = names_of(served_names_, model_.directory(), info),
+                      .created = unix_seconds(),
+                      .max_model_len = info.max_length,
+                      .takes_media = false,
+                      .description = info.model_name.empty() ? model_.directory() : info.model_name};
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    log->info("ready: {} in {}, loaded in {:.1f} s", serving.served.names.front(),
+              serving.model->engine().dtype_name(), taken.count());
+    return serving;
+  });
+  if (in_time) return kSuccess;
+  log->flush();
+  std::_Exit(kFailure);  // the batch that still runs cannot be interrupted, and nobody waits for it
+}
+
+}  // namespace d3::cli

@@ -1,0 +1,38 @@
+// cli/serve_command.h: `d3 serve DIR`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/model_options.h"
+#include "server/options.h"
+
+namespace d3::cli {
+
+class ServeCommand : public Command {
+ public:
+  CLI::App* add_to(CLI::App& app) override;
+  int run(const Context& context) override;
+
+ private:
+  void add_limits(CLI::App& app);
+  server::ServerOptions server_options(const Context& context) const;
+  engine::LoadOptions load_options(const Context& context) const;
+
+  ModelOptions model_;
+  std::string host_;
+  uint16_t port_ = 0;
+  std::vector<std::string> served_names_;
+  std::vector<std::string> api_keys_;
+  std::string log_level_ = "info";
+  size_t max_body_ = 0;
+  size_t max_queue_ = 0;
+  size_t max_connections_ = 0;
+  double max_queue_seconds_ = 0;
+  double request_timeout_ = 0;  ///< seconds; 0: none
+  double drain_timeout_ = 0;
+};
+
+}  // namespace d3::cli

@@ -1,0 +1,129 @@
+#include "support/process.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/http_client.h"
+#include "support/temporary_directory.h"
+#include "test_paths.h"
+
+namespace d3::test {
+namespace {
+
+std::string read_whole(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+int exit_code(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
+
+void clear_environment() {
+  ::setenv("D3", d3_binary().c_str(), 1);
+  for (const char* name : {"D3_API_KEY", "D3_CPU_TARGET", "NO_COLOR"}) ::unsetenv(name);
+}
+
+}  // namespace
+
+ProcessResult run_shell(const std::string& command, const std::string& input) {
+  const TemporaryDirectory directory;
+  const auto file = [&](const char* name) { return (directory.path() / name).string(); };
+  std::ofstream(file("in"), std::ios::binary) << input;
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    clear_environment();
+    ::dup2(::open(file("in").c_str(), O_RDONLY), 0);
+    ::dup2(::open(file("out").c_str(), O_WRONLY | O_CREAT, 0600), 1);
+    ::dup2(::open(file("err").c_str(), O_WRONLY | O_CREAT, 0600), 2);
+    ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    ::_exit(127);
+  }
+  int status = 0;
+  if (pid < 0 || ::waitpid(pid, &status, 0) != pid) throw std::runtime_error("cannot run sh");
+  return {.exit_code = exit_code(status), .out = read_whole(file("out")), .err = read_whole(file("err"))};
+}
+
+uint16_t free_port() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  const bool bound = ::bind(fd, generic, size) == 0 && ::getsockname(fd, generic, &size) == 0;
+  ::close(fd);
+  if (!bound) throw std::runtime_error("no port is free");
+  return ntohs(address.sin_port);
+}
+
+ServeProcess::ServeProcess(const std::vector<std::string>& arguments, uint16_t port) {
+  std::string name = (std::filesystem::temp_directory_path() / "d3-serve-XXXXXX").string();
+  const int error = ::mkstemp(name.data());
+  error_file_ = name;
+  int ends[2];
+  if (error < 0 || ::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("cannot make a pipe");
+  std::vector<std::string> words = {d3_binary().string(), "serve", "--port", std::to_string(port)};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    clear_environment();
+    ::dup2(ends[1], 1);
+    ::dup2(error, 2);
+    ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+  ::close(error);
+  ::close(ends[1]);
+  out_ = ends[0];
+  std::string line;
+  for (char c = 0; ::read(out_, &c, 1) == 1 && c != '\n';) line += c;
+  const size_t colon = line.rfind(':');
+  if (!line.starts_with("d3: listening on http://") || colon == std::string::npos) {
+    wait();
+    throw std::runtime_error("d3 serve: " + errors());
+  }
+  port_ = static_cast<uint16_t>(std::stoi(line.substr(colon + 1)));
+}
+
+ServeProcess::~ServeProcess() {
+  if (pid_ > 0) {
+    ::kill(pid_, SIGKILL);
+    wait();
+  }
+  ::close(out_);
+  std::error_code ignored;
+  std::filesystem::remove(error_file_, ignored);
+}
+
+void ServeProcess::wait_until_ready() const {
+  HttpClient client(port_);
+  while (client.get("/health").status != 200) std::this_thread::yield();
+}
+
+void ServeProcess::signal(int number) const { ::kill(pid_, number); }
+
+int ServeProcess::wait() {
+  int status = 0;
+  ::waitpid(pid_, &status, 0);
+  pid_ = -1;
+  return exit_code(status);
+}
+
+std::string ServeProcess::errors() const { return read_whole(error_file_); }
+
+}  // namespace d3::test

@@ -1,0 +1,50 @@
+// tests/support/process.h: runs programs, most of all the built d3.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace d3::test {
+
+struct ProcessResult {
+  int exit_code = -1;  ///< 128 + signal when a signal ended it
+  std::string out;
+  std::string err;
+};
+
+/// Runs a command line with sh (so that tests can redirect and pipe) and waits. `$D3` is the built program.
+/// The environment has no D3_API_KEY, D3_CPU_TARGET and NO_COLOR.
+ProcessResult run_shell(const std::string& command, const std::string& input = {});
+
+/// A port that nothing listens on.
+uint16_t free_port();
+
+/// `d3 serve` on a free port (or the one given), killed on destruction unless it has ended.
+class ServeProcess {
+ public:
+  /// Waits until it listens. Throws std::runtime_error with its error output when it does not.
+  explicit ServeProcess(const std::vector<std::string>& arguments, uint16_t port = 0);
+  ~ServeProcess();
+  ServeProcess(const ServeProcess&) = delete;
+  ServeProcess& operator=(const ServeProcess&) = delete;
+
+  uint16_t port() const { return port_; }
+  /// Waits until the model is loaded.
+  void wait_until_ready() const;
+  void signal(int number) const;
+  /// Waits for the end; the exit code as in ProcessResult.
+  int wait();
+  /// What it has written to standard error, once it has ended.
+  std::string errors() const;
+
+ private:
+  pid_t pid_ = -1;
+  int out_ = -1;
+  uint16_t port_ = 0;
+  std::string error_file_;
+};
+
+}  // namespace d3::test
