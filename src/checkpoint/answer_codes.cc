@@ -7,6 +7,11 @@
 namespace d3::checkpoint {
 
 void check_answer_codes(const Checkpoint& checkpoint, const text::Tokenizer& tokenizer) {
+  const int vocab_size = checkpoint.config().text.vocab_size;
+  if (tokenizer.vocab_size() > vocab_size)
+    throw bad_file(checkpoint.directory() / "tokenizer.json",
+                   fmt::format("has {} tokens; config.json's text_config.vocab_size is {}",
+                               tokenizer.vocab_size(), vocab_size));
   check_answer_codes(checkpoint, text::derive_answer_codes(tokenizer));
 }
 

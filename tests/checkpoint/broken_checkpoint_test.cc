@@ -363,6 +363,21 @@ TEST(BrokenCheckpoint, ManifestMismatch) {
   EXPECT_EQ(Checkpoint::open(directory.path(), Verify::kNone).model_name(), "d3-micro");
 }
 
+TEST(BrokenCheckpoint, ATokenizerWithTokensBeyondTheVocabulary) {
+  const text::Tokenizer vocabulary = text::Tokenizer::load(tokenizer());
+  const int tokens = vocabulary.vocab_size();
+  CheckpointSpec spec = micro();
+  set_path(spec.config, "text_config.vocab_size", number(tokens - 1));
+  spec.tensor("language_model.embed_tokens.weight").shape = {tokens - 1, 32};
+  const test::TemporaryDirectory directory;
+  test::write_checkpoint(spec, tokenizer(), directory.path());
+  const Checkpoint checkpoint = Checkpoint::open(directory.path());
+  const std::string file = (directory.path() / "tokenizer.json").string();
+  expect_refused(
+      {file, {file + ": has " + std::to_string(tokens) + " tokens; config.json's text_config.vocab_size is"}},
+      [&] { check_answer_codes(checkpoint, vocabulary); });
+}
+
 TEST(BrokenCheckpoint, CodesThatTheTokenizerDoesNotGive) {
   const text::Tokenizer vocabulary = text::Tokenizer::load(tokenizer());
   const auto check = [&](const CheckpointSpec& spec, const Refusal& refusal) {

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <map>
 #include <stdexcept>
 
 #include "json/parse.h"
