@@ -1,0 +1,110 @@
+#include "bench/product_rate.h"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <vector>
+
+#include <dnnl.hpp>
+
+#include "base/thread_pool.h"
+
+extern "C" void omp_set_num_threads(int threads);  // see src/cpu/matmul.cc
+
+namespace d3::bench {
+namespace {
+
+using dnnl::memory;
+
+struct Product {
+  dnnl::matmul primitive;
+  memory a, b, c;
+  double operations = 0;
+};
+
+/// Random bytes that are small finite numbers in every type: bf16 and fp32 values between 1/2 and 2.
+void fill(memory& target, memory::data_type type) {
+  std::mt19937 random(1);
+  const size_t bytes = target.get_desc().get_size();
+  auto* data = static_cast<uint8_t*>(target.get_data_handle());
+  if (type == memory::data_type::u8 || type == memory::data_type::s8) {
+    for (size_t i = 0; i < bytes; ++i) data[i] = static_cast<uint8_t>(random());
+    return;
+  }
+  auto* halves = reinterpret_cast<uint16_t*>(data);
+  for (size_t i = 0; i < bytes / 2; ++i) halves[i] = static_cast<uint16_t>(0x3F00U | (random() & 0x80FFU));
+}
+
+}  // namespace
+
+struct ProductRate::Impl {
+  std::vector<std::pair<int, int>> shapes;  // inputs, outputs
+  memory::data_type left, right, out;
+  int threads = 1;
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream{engine};
+  std::map<int, std::vector<Product>> by_rows;
+  std::vector<memory> weights;
+
+  void prepare(int rows) {
+    std::vector<Product>& products = by_rows[rows];
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      const auto [k, n] = shapes[i];
+      const memory::desc a({rows, k}, left, memory::format_tag::ab);
+      const memory::desc b =
+          weights.size() > i ? weights[i].get_desc() : memory::desc({k, n}, right, memory::format_tag::any);
+      const memory::desc c({rows, n}, out, memory::format_tag::ab);
+      const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(a, b, c), engine);
+      Product product{
+          dnnl::matmul(description), memory(a, engine), {}, memory(c, engine), 2.0 * rows * k * n};
+      fill(product.a, left);
+      if (weights.size() <= i) {
+        weights.emplace_back(description.weights_desc(), engine);
+        fill(weights.back(), right);
+      }
+      product.b = weights[i];
+      products.push_back(product);
+    }
+  }
+};
+
+ProductRate::ProductRate(const checkpoint::TextConfig& config, cpu::Dtype dtype, int threads)
+    : impl_(std::make_unique<Impl>()) {
+  using type = memory::data_type;
+  impl_->left = dtype == cpu::Dtype::kFloat32 ? type::f32
+                : dtype == cpu::Dtype::kInt8  ? type::u8
+                                              : type::bf16;
+  impl_->right = dtype == cpu::Dtype::kInt8 ? type::s8 : impl_->left;
+  impl_->out = dtype == cpu::Dtype::kFloat32 ? type::f32
+               : dtype == cpu::Dtype::kInt8  ? type::s32
+                                             : type::bf16;
+  impl_->threads = threads > 0 ? threads : available_cpus();
+  const int value = config.linear_num_value_heads * config.linear_value_head_dim;
+  const int key = config.linear_num_key_heads * config.linear_key_head_dim;
+  impl_->shapes = {{config.hidden_size, 2 * key + 2 * value},
+                   {value, config.hidden_size},
+                   {config.hidden_size, 2 * config.intermediate_size},
+                   {config.intermediate_size, config.hidden_size}};
+}
+
+ProductRate::~ProductRate() = default;
+
+double ProductRate::flops_per_second(int rows) {
+  omp_set_num_threads(impl_->threads);
+  if (!impl_->by_rows.contains(rows)) {
+    impl_->prepare(rows);
+    flops_per_second(rows);  // once without the clock: code is generated, pages are touched
+  }
+  double operations = 0;
+  const auto start = std::chrono::steady_clock::now();
+  for (const Product& product : impl_->by_rows[rows]) {
+    product.primitive.execute(
+        impl_->stream, {{DNNL_ARG_SRC, product.a}, {DNNL_ARG_WEIGHTS, product.b}, {DNNL_ARG_DST, product.c}});
+    operations += product.operations;
+  }
+  impl_->stream.wait();
+  return operations / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace d3::bench

@@ -1,0 +1,28 @@
+// bench/product_rate.h: how fast oneDNN alone multiplies a model's matrices on this machine.
+#pragma once
+
+#include <memory>
+
+#include "checkpoint/config.h"
+#include "cpu/executor.h"
+
+namespace d3::bench {
+
+/// One plain oneDNN product per weight of a linear_attention layer (fused as the executor fuses them), with
+/// oneDNN's own threads, weights in its own layout, results in bf16 (fp32 for float32, int32 for int8) and no
+/// work in between.
+class ProductRate {
+ public:
+  /// threads: 0 for every CPU.
+  ProductRate(const checkpoint::TextConfig& config, cpu::Dtype dtype, int threads);
+  ~ProductRate();
+
+  /// Runs each product once on `rows` rows; operations per second over all of them.
+  double flops_per_second(int rows);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace d3::bench
