@@ -35,8 +35,8 @@ std::string_view error_code_name(ErrorCode code);
 /// there is one.
 class Error : public std::runtime_error {
  public:
-  Error(ErrorCode code, std::string message, std::string field = {})
-      : std::runtime_error(std::move(message)), code_(code), field_(std::move(field)) {}
+  Error(ErrorCode code, const std::string& message, std::string field = {})
+      : std::runtime_error(message), code_(code), field_(std::move(field)) {}
 
   ErrorCode code() const noexcept { return code_; }
   const std::string& field() const noexcept { return field_; }

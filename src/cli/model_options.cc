@@ -6,6 +6,7 @@ namespace {
 std::optional<cpu::Dtype> dtype_from(const std::string& name) {
   if (name == "bfloat16") return cpu::Dtype::kBfloat16;
   if (name == "float32") return cpu::Dtype::kFloat32;
+  if (name == "int8") return cpu::Dtype::kInt8;
   return std::nullopt;
 }
 
@@ -35,10 +36,10 @@ void ModelOptions::add_to(CLI::App& app) {
   add_directory(app, directory_);
   app.add_option(
          "--dtype", dtype_,
-         "Arithmetic: bfloat16 (fast), float32 (exact, twice the memory), or auto: bfloat16 where the CPU "
-         "has it, else float32")
-      ->type_name("auto|bfloat16|float32")
-      ->check(CLI::IsMember({"auto", "bfloat16", "float32"}).description(""))
+         "Arithmetic: bfloat16 (fast), float32 (exact, twice the memory), int8 (weights quantised on load: half "
+         "the memory, less exact), or auto: bfloat16 where the CPU has it, else float32")
+      ->type_name("auto|bfloat16|float32|int8")
+      ->check(CLI::IsMember({"auto", "bfloat16", "float32", "int8"}).description(""))
       ->capture_default_str();
   app.add_option("--threads", threads_, "Threads that compute; 0: every CPU the process may use")
       ->type_name("N")

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "decision/prompt.h"
+#include "decision/validation.h"
 
 namespace d3::engine {
 namespace {
@@ -48,7 +49,7 @@ std::string Preparer::prompt_text(const decision::Request& request, size_t quest
 
 void Preparer::check_length(const decision::Question& question, size_t tokens) const {
   if (!max_length_ || tokens <= static_cast<size_t>(*max_length_)) return;
-  const std::string field = "questions." + question.id;
+  const std::string field = decision::question_path(question.id);
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("{}: the prompt has {} tokens, the limit is {}", field, tokens, *max_length_),
               field);
