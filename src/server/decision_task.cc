@@ -33,8 +33,10 @@ void DecisionTask::start(Body body) {
   boost::asio::post(context_.workers, [self = shared_from_this(), body = std::move(body)]() mutable {
     try {
       self->ask(std::move(body));
-    } catch (...) {
-      self->fail(std::current_exception());
+    } catch (const Error& error) {
+      self->fail(error.code(), error.what(), error.field());
+    } catch (const std::exception& error) {
+      self->fail(ErrorCode::kInternal, error.what(), {});
     }
   });
 }
@@ -109,10 +111,11 @@ void DecisionTask::on_outcome(const Write& write, int64_t input_tokens, engine::
   }
 }
 
-void DecisionTask::fail(std::exception_ptr error) {
-  boost::asio::post(context_.io, [self = shared_from_this(), error = std::move(error)] {
-    self->on_outcome({}, 0, {.answers = {}, .error = error});
-  });
+void DecisionTask::fail(ErrorCode code, std::string message, std::string field) {
+  boost::asio::post(
+      context_.io, [self = shared_from_this(), code, message = std::move(message), field = std::move(field)] {
+        if (self->on_error_) self->on_error_(Error(code, message, field));
+      });
 }
 
 }  // namespace d3::server

@@ -50,7 +50,7 @@ class DecisionTask : public Pending, public std::enable_shared_from_this<Decisio
   Parsed parse(std::string_view body) const;
   void ask(Body body);
   void on_outcome(const Write& write, int64_t input_tokens, engine::Outcome outcome);
-  void fail(std::exception_ptr error);
+  void fail(ErrorCode code, std::string message, std::string field);
 
   const Context context_;
   const std::optional<engine::Clock::time_point> deadline_;

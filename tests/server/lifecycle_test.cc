@@ -153,11 +153,15 @@ TEST(Lifecycle, ClientsGetTheAnswersTheyGetAlone) {
   std::vector<std::thread> threads;
   for (int i = 0; i < kClients; ++i)
     threads.emplace_back([&, i] {
-      HttpClient mine = server.client();
-      for (int round = 0; round < kRounds; ++round) {
-        const int which = (i + round) % kClients;
-        EXPECT_EQ(answers(mine.post(kPath, ask(std::string(static_cast<size_t>(which * 17), 'x') + "?"))),
-                  alone[static_cast<size_t>(which)]);
+      try {
+        HttpClient mine = server.client();
+        for (int round = 0; round < kRounds; ++round) {
+          const int which = (i + round) % kClients;
+          EXPECT_EQ(answers(mine.post(kPath, ask(std::string(static_cast<size_t>(which * 17), 'x') + "?"))),
+                    alone[static_cast<size_t>(which)]);
+        }
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << error.what();
       }
     });
   for (std::thread& thread : threads) thread.join();

@@ -123,7 +123,13 @@ TEST(Limits, DoesNotWaitForBodiesThatDrip) {
   HttpClient client = server.client();
   client.send(std::string(kStart) + "content-length: 1000000\r\n\r\n");
   int status = 0;
-  std::thread reader([&] { status = client.receive().status; });
+  std::thread reader([&] {
+    try {
+      status = client.receive().status;
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+  });
   try {
     for (int i = 0; i < 1000; ++i) {  // never silent for long, yet far too slow
       client.send("x");

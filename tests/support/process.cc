@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -81,6 +82,7 @@ ServeProcess::ServeProcess(const std::vector<std::string>& arguments, uint16_t p
   argv.push_back(nullptr);
   pid_ = ::fork();
   if (pid_ == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that aborts leaves no server behind
     clear_environment();
     ::dup2(ends[1], 1);
     ::dup2(error, 2);
@@ -112,7 +114,7 @@ ServeProcess::~ServeProcess() {
 
 void ServeProcess::wait_until_ready() const {
   HttpClient client(port_);
-  while (client.get("/health").status != 200) std::this_thread::yield();
+  while (client.get("/health").status != 200) std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
 void ServeProcess::signal(int number) const { ::kill(pid_, number); }

@@ -62,7 +62,7 @@ class TestServer {
   /// A client once the model can be asked.
   HttpClient ready_client() const {
     HttpClient client(port());
-    while (client.get("/health").status != 200) std::this_thread::yield();
+    while (client.get("/health").status != 200) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     return client;
   }
 
