@@ -8,12 +8,12 @@
 
 namespace d3::fuzz {
 
-/// One line, of bounded length, with the code of a bad or unsupported checkpoint, and naming the file "f".
-inline void check_refusal(const Error& error) {
+/// One line, of bounded length, with the code of a bad or unsupported checkpoint, and naming the file.
+inline void check_refusal(const Error& error, std::string_view file = "f") {
   const std::string_view what = error.what();
   const bool expected = error.code() == ErrorCode::kBadCheckpoint || error.code() == ErrorCode::kUnsupported;
-  if (!expected || !what.starts_with("f: ") || what.size() > 2000 ||
-      what.find('\n') != std::string_view::npos)
+  if (!expected || !what.starts_with(file) || !what.substr(file.size()).starts_with(": ") ||
+      what.size() > 2000 || what.find('\n') != std::string_view::npos)
     std::abort();
 }
 

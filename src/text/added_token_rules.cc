@@ -1,11 +1,14 @@
 #include "text/added_token_rules.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <map>
 #include <unordered_map>
 
 #include <fmt/format.h>
+
+#include "text/quote.h"
 
 namespace d3::text {
 namespace {
@@ -113,9 +116,16 @@ class Registry {
  public:
   Registry(const BpeSource& model, const std::vector<std::string_view>& contents)
       : vocab_size_(static_cast<int64_t>(model.vocab.size())) {
-    for (const std::string_view content : contents) vocab_ids_.emplace(content, -1);
-    for (const auto& [spelling, id] : model.vocab)
+    std::array<bool, 256> first_bytes{};  // spares most lookups
+    for (const std::string_view content : contents) {
+      if (content.empty()) continue;
+      vocab_ids_.emplace(content, -1);
+      first_bytes[static_cast<unsigned char>(content[0])] = true;
+    }
+    for (const auto& [spelling, id] : model.vocab) {
+      if (spelling.empty() || !first_bytes[static_cast<unsigned char>(spelling[0])]) continue;
       if (const auto wanted = vocab_ids_.find(spelling); wanted != vocab_ids_.end()) wanted->second = id;
+    }
   }
 
   void add(const Listed& listed) {
@@ -124,8 +134,8 @@ class Registry {
                                     [&](const AddedToken& t) { return t.content == listed.token.content; });
     const int64_t id = known != tokens_.end() ? known->id : id_of(listed.token.content);
     if (listed.id >= 0 && listed.id != id)
-      listed.from.refuse(
-          fmt::format("has the id {}, but '{}' would get the id {}", listed.id, listed.token.content, id));
+      listed.from.refuse(fmt::format("has the id {}, but {} would get the id {}", listed.id,
+                                     in_quotes(listed.token.content), id));
     if (id >= kMaxId) listed.from.refuse(fmt::format("would get the id {}, which is too large", id));
     AddedToken token = listed.token;
     token.id = static_cast<int32_t>(id);

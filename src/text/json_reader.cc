@@ -1,8 +1,11 @@
 #include "text/json_reader.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "text/quote.h"
 
 namespace d3::text {
 
@@ -70,7 +73,10 @@ bool JsonNode::flag(std::string_view key, bool otherwise) const {
 }
 
 JsonNode JsonNode::child(simdjson::dom::element value, std::string_view key) const {
-  return {value, file_, path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key)};
+  const bool plain =
+      key.size() <= 64 && std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c <= '~'; });
+  const std::string shown = plain ? std::string(key) : in_quotes(key);
+  return {value, file_, path_.empty() ? shown : fmt::format("{}.{}", path_, shown)};
 }
 
 JsonNode JsonNode::child(simdjson::dom::element value, size_t index) const {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "text/quote.h"
 #include "text/split_pattern.h"
 
 namespace d3::text {
@@ -43,8 +44,8 @@ class SplitPatternParser {
 
   [[noreturn]] void refuse(const std::string& why) const {
     throw Error(ErrorCode::kBadCheckpoint,
-                fmt::format("tokenizer.json: pre_tokenizer: cannot use the pattern '{}': {} (at byte {})",
-                            text_, why, at_),
+                fmt::format("tokenizer.json: pre_tokenizer: cannot use the pattern {}: {} (at byte {})",
+                            in_quotes(text_), why, at_),
                 "tokenizer.json");
   }
 
@@ -238,7 +239,7 @@ class SplitPatternParser {
     }
     const auto next = static_cast<unsigned char>(peek());
     if (next >= 0x80 || is_letter(next) || (next >= '0' && next <= '9'))
-      refuse(fmt::format("the escape `\\{}`", peek()));
+      refuse(fmt::format("the escape {}", in_quotes(text_.substr(at_ - 1, 2))));
     return take_code_point();
   }
 

@@ -21,19 +21,19 @@ namespace {
 
 constexpr uintmax_t kMaxFileBytes = uintmax_t{256} << 20;
 
+[[noreturn]] void refuse_file(const std::string& name, const std::string& why) {
+  throw Error(ErrorCode::kBadCheckpoint, fmt::format("{}: {}", name, why), name);
+}
+
 simdjson::padded_string read_file(const std::filesystem::path& directory, const std::string& name) {
   const std::filesystem::path path = directory / name;
   std::error_code error;
   const uintmax_t size = std::filesystem::file_size(path, error);
-  if (error)
-    throw Error(ErrorCode::kBadCheckpoint, fmt::format("{}: {}: {}", name, path.string(), error.message()),
-                name);
+  if (error) refuse_file(name, error.message());
   if (size > kMaxFileBytes)
-    throw Error(ErrorCode::kBadCheckpoint,
-                fmt::format("{}: {} bytes; at most {} are read", name, size, kMaxFileBytes), name);
+    refuse_file(name, fmt::format("{} bytes; at most {} are read", size, kMaxFileBytes));
   simdjson::padded_string text;
-  if (simdjson::padded_string::load(path.string()).get(text))
-    throw Error(ErrorCode::kBadCheckpoint, fmt::format("{}: {} cannot be read", name, path.string()), name);
+  if (simdjson::padded_string::load(path.string()).get(text)) refuse_file(name, "cannot be read");
   return text;
 }
 
@@ -142,8 +142,13 @@ Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
 Tokenizer Tokenizer::load(const std::filesystem::path& directory) {
-  return Tokenizer(std::make_unique<Impl>(describe_tokenizer(read_file(directory, "tokenizer.json"),
-                                                             read_file(directory, "tokenizer_config.json"))));
+  try {
+    const simdjson::padded_string tokenizer_json = read_file(directory, "tokenizer.json");
+    const simdjson::padded_string config_json = read_file(directory, "tokenizer_config.json");
+    return Tokenizer(std::make_unique<Impl>(describe_tokenizer(tokenizer_json, config_json)));
+  } catch (const Error& error) {  // names the file; say where it is
+    throw Error(error.code(), (directory / "").string() + error.what(), error.field());
+  }
 }
 
 Tokenizer Tokenizer::parse(std::string_view tokenizer_json, std::string_view tokenizer_config_json) {

@@ -6,6 +6,7 @@
 
 #include "text/added_token_rules.h"
 #include "text/json_reader.h"
+#include "text/quote.h"
 #include "text/qwen_split.h"
 
 namespace d3::text {
@@ -78,7 +79,8 @@ bool read_normalizer(const std::optional<JsonNode>& normalizer) {
   if (!normalizer) return false;
   const auto type = normalizer->at("type").string();
   if (type == "NFC") return true;
-  if (type != "Sequence") normalizer->at("type").refuse(fmt::format("'{}' is not supported; NFC is", type));
+  if (type != "Sequence")
+    normalizer->at("type").refuse(fmt::format("{} is not supported; NFC is", in_quotes(type)));
   bool nfc = false;
   const JsonNode list = normalizer->at("normalizers");
   size_t index = 0;
@@ -120,8 +122,8 @@ std::vector<SplitStep> read_pre_tokenizer(const JsonNode& node) {
     } else if (type.string() == "ByteLevel" && last) {
       steps.push_back(read_byte_level(parts[i]));
     } else {
-      type.refuse(fmt::format("'{}' is not supported here; a pre_tokenizer is Split steps and then ByteLevel",
-                              type.string()));
+      type.refuse(fmt::format("{} is not supported here; a pre_tokenizer is Split steps and then ByteLevel",
+                              in_quotes(type.string())));
     }
   }
   if (steps.empty()) node.refuse("has no ByteLevel step");
