@@ -50,7 +50,7 @@ void ModelOptions::add_to(CLI::App& app) {
       ->type_name("N")
       ->check(CLI::Range(int64_t{16}, int64_t{1} << 24).description(""));
   app.add_option("--max-batch-tokens", max_batch_tokens_,
-                 "Tokens computed together; more is not faster, and makes others wait longer")
+                 "Tokens computed together; more makes others wait longer")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 24).description(""))
       ->capture_default_str();
