@@ -47,7 +47,11 @@ class ExecutorTest : public ::testing::TestWithParam<std::tuple<const char*, Dty
   /// Logits move by rounding only. Rows in other places of a product round alike, but a shared prefix and the
   /// kernels' chunks start elsewhere; in the narrow formats one rounding step in a logit of size 4 is the
   /// bound.
-  double tolerance() const { return std::get<1>(GetParam()) == Dtype::kFloat32 ? 1e-4 : 0.12; }
+  /// In float32 a bf16 readout (tiny-causal's) rounds its logits, so there a change of 1e-7 may become one such step.
+  double tolerance() const {
+    if (std::get<1>(GetParam()) != Dtype::kFloat32) return 0.12;
+    return checkpoint_->decision().readout_dtype == checkpoint::ReadoutDtype::kBfloat16 ? 0.04 : 1e-4;
+  }
 
   test::TemporaryDirectory directory_;
   std::unique_ptr<checkpoint::Checkpoint> checkpoint_;

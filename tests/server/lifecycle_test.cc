@@ -1,5 +1,6 @@
 // From listening without a model to the last answer: loading, disconnects, drain.
 #include <atomic>
+#include <chrono>
 #include <future>
 
 #include <gmock/gmock.h>
@@ -96,6 +97,8 @@ TEST(Lifecycle, ClientsThatGoAwayAreNotComputedFor) {
   half.send(post_request(kPath, ask("3")));
   half.finish_sending();
   EXPECT_TRUE(half.closed());
+  // Nothing announces that the server has noticed the other one's end; a second is ages for an idle I/O thread.
+  std::this_thread::sleep_for(std::chrono::seconds(1));
   server.executor().open();
   EXPECT_EQ(first.receive().status, 200);
   EXPECT_EQ(client.post(kPath, ask("4")).status, 200);
