@@ -1,5 +1,6 @@
 #include "cpu/executor.h"
 
+#include <type_traits>
 #include <utility>
 
 #include "base/error.h"
@@ -29,7 +30,8 @@ class CpuExecutor : public model::Executor {
               const ExecutorOptions& options)
       : dtype_(options.dtype),
         machine_(kernels, options.threads),
-        text_model_(start_products(machine_), checkpoint, product_type(options.dtype), options.on_progress) {}
+        text_model_(start_products(machine_, options.dtype), checkpoint, product_type(options.dtype),
+                    options.on_progress) {}
 
   std::vector<float> run(const model::PackedBatch& batch) override {
     use_one_thread_for_products();
@@ -43,8 +45,15 @@ class CpuExecutor : public model::Executor {
   std::string dtype_name() const override { return std::string(cpu::dtype_name(dtype_)); }
 
  private:
-  static Machine& start_products(Machine& machine) {
+  /// Before any weight is packed: refuses what this CPU cannot multiply. Attention multiplies activations as
+  /// they are.
+  static Machine& start_products(Machine& machine, Dtype dtype) {
     use_one_thread_for_products();
+    constexpr auto kActivations = std::is_same_v<T, float> ? ProductType::kFloat32 : ProductType::kBfloat16;
+    if (!machine.products.supports(product_type(dtype)) || !machine.products.supports(kActivations))
+      throw Error(ErrorCode::kUnsupported, "this CPU has no products for " +
+                                               std::string(cpu::dtype_name(dtype)) +
+                                               "; float32 runs on every CPU");
     return machine;
   }
 

@@ -104,12 +104,12 @@ struct MatmulCache::Impl {
   std::mutex mutex;  // packing may run on several workers
 
   const memory::desc& layout(ProductType type, int k, int n) {
-    const auto [at, added] = layouts.try_emplace({type, k, n});
-    if (added) {
-      const memory::desc any({k, n}, right_type(type), memory::format_tag::any);
-      at->second = describe(engine, {type, kLayoutRows, k, n, false}, any).weights_desc();
-    }
-    return at->second;
+    const LayoutKey key{type, k, n};
+    if (const auto at = layouts.find(key); at != layouts.end()) return at->second;
+    const memory::desc any({k, n}, right_type(type), memory::format_tag::any);
+    // Described first: a product this CPU does not have must leave no empty layout behind.
+    const memory::desc packed = describe(engine, {type, kLayoutRows, k, n, false}, any).weights_desc();
+    return layouts.emplace(key, packed).first->second;
   }
 };
 
@@ -143,6 +143,17 @@ const Matmul& MatmulCache::find(const MatmulShape& shape) const {
   const auto at = impl_->products.find(shape);
   if (at == impl_->products.end()) throw Error(ErrorCode::kInternal, "a product was used before it was made");
   return *at->second;
+}
+
+bool MatmulCache::supports(ProductType type) {
+  constexpr int kAnySize = 64;
+  try {
+    impl_->layout(type, kAnySize, kAnySize);
+  } catch (const dnnl::error& error) {
+    if (error.status != dnnl_unimplemented) throw;
+    return false;
+  }
+  return true;
 }
 
 int MatmulCache::bucket_rows(int rows) {

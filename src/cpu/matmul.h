@@ -58,6 +58,9 @@ class MatmulCache {
 
   const Matmul& get(const MatmulShape& shape);
 
+  /// Whether this CPU, within what limit_products_to left of it, has products of that type.
+  bool supports(ProductType type);
+
   /// A product that get() has made before; for workers, while no get() runs.
   const Matmul& find(const MatmulShape& shape) const;
 
