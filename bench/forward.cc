@@ -91,9 +91,7 @@ int main(int argc, char** argv) {
   std::printf("open %.3f s\n", seconds_since(start));
   const auto packing = Clock::now();
   d3::cpu::ExecutorOptions options;
-  options.dtype = dtype == "float32" ? d3::cpu::Dtype::kFloat32
-                  : dtype == "int8"  ? d3::cpu::Dtype::kInt8
-                                     : d3::cpu::Dtype::kBfloat16;
+  options.dtype = *d3::cpu::dtype_from_name(dtype);
   options.threads = threads;
   const auto executor = d3::cpu::make_executor(checkpoint, options);
   std::printf("pack %.3f s, %s\n", seconds_since(packing), dtype.c_str());

@@ -14,8 +14,8 @@
 
 #include "checkpoint/checkpoint.h"
 #include "cpu/executor.h"
-#include "decision/answer.h"
 #include "support/golden.h"
+#include "support/golden_answers.h"
 
 int main(int argc, char** argv) {
   std::string directory;
@@ -34,18 +34,13 @@ int main(int argc, char** argv) {
                 [](const auto& question) { return question.has_media() || question.input_ids.empty(); });
   const auto checkpoint = d3::checkpoint::Checkpoint::open(directory);
   d3::cpu::ExecutorOptions options;
-  options.dtype = dtype == "float32" ? d3::cpu::Dtype::kFloat32
-                  : dtype == "int8"  ? d3::cpu::Dtype::kInt8
-                                     : d3::cpu::Dtype::kBfloat16;
+  options.dtype = *d3::cpu::dtype_from_name(dtype);
   options.threads = threads;
   const auto executor = d3::cpu::make_executor(checkpoint, options);
   std::vector<std::vector<double>> probabilities;
   for (const auto& question : golden) {
-    const std::vector<float> logits = executor->run({{{{}, {question.input_ids}}}});
-    d3::decision::Question asked;
-    asked.options.resize(question.logits_float32.size());
     probabilities.push_back(
-        d3::decision::answer_question(asked, logits, checkpoint.decision().temperature).probabilities);
+        d3::test::golden_probabilities(*executor, checkpoint.decision().temperature, question));
     std::fprintf(stderr, "\r%zu of %zu", probabilities.size(), golden.size());
   }
   const d3::test::ParityReport report = d3::test::compare(golden, probabilities);

@@ -1,16 +1,6 @@
 #include "cli/model_options.h"
 
 namespace d3::cli {
-namespace {
-
-std::optional<cpu::Dtype> dtype_from(const std::string& name) {
-  if (name == "bfloat16") return cpu::Dtype::kBfloat16;
-  if (name == "float32") return cpu::Dtype::kFloat32;
-  if (name == "int8") return cpu::Dtype::kInt8;
-  return std::nullopt;
-}
-
-}  // namespace
 
 void add_directory(CLI::App& app, std::string& directory) {
   app.add_option("DIR", directory, "Directory of the checkpoint (the one with config.json)")
@@ -34,10 +24,10 @@ checkpoint::Verify verify_from(const std::string& name) {
 
 void ModelOptions::add_to(CLI::App& app) {
   add_directory(app, directory_);
-  app.add_option(
-         "--dtype", dtype_,
-         "Arithmetic: bfloat16 (fast), float32 (exact, twice the memory), int8 (weights quantised on load: half "
-         "the memory, less exact), or auto: bfloat16 where the CPU has it, else float32")
+  app.add_option("--dtype", dtype_,
+                 "Arithmetic: bfloat16 (fast), float32 (exact, twice the memory), int8 (weights quantised on "
+                 "load: half "
+                 "the memory, less exact), or auto: bfloat16 where the CPU has it, else float32")
       ->type_name("auto|bfloat16|float32|int8")
       ->check(CLI::IsMember({"auto", "bfloat16", "float32", "int8"}).description(""))
       ->capture_default_str();
@@ -61,7 +51,7 @@ engine::LoadOptions ModelOptions::load_options(const Context& context) const {
   engine::LoadOptions options;
   options.directory = directory_;
   options.verify = verify_from(verify_);
-  options.dtype = dtype_from(dtype_);
+  options.dtype = cpu::dtype_from_name(dtype_);  // none for auto
   options.threads = threads_;
   options.cpu_target = context.cpu_target;
   options.max_length = max_length_;

@@ -64,12 +64,12 @@ void Attention<T>::plan(Machine& machine, std::span<const AttentionSequence> seq
 
 template <typename T>
 void Attention<T>::pack_block(Machine& machine, const AttentionRows<T>& rows,
-                              const AttentionSequence& sequence, const KeyBlock& block, int worker) {
+                              const AttentionSequence& sequence, const KeyBlock& block) {
   const int64_t first =
       (block.kv_head * rows.key_rows + sequence.first_key + block.first_key) * shape_.head_dim;
-  machine.products.pack(worker, product_type<T>(), shape_.head_dim, block.padded_keys, true, shape_.head_dim,
+  machine.products.pack(product_type<T>(), shape_.head_dim, block.padded_keys, true, shape_.head_dim,
                         rows.k + first, packed_.data() + block.key_offset);
-  machine.products.pack(worker, product_type<T>(), block.padded_keys, shape_.head_dim, false, shape_.head_dim,
+  machine.products.pack(product_type<T>(), block.padded_keys, shape_.head_dim, false, shape_.head_dim,
                         rows.v + first, packed_.data() + block.value_offset);
 }
 
@@ -132,8 +132,8 @@ template <typename T>
 void Attention<T>::run(Machine& machine, const AttentionRows<T>& rows,
                        std::span<const AttentionSequence> sequences) {
   plan(machine, sequences);
-  machine.pool.parallel_for(blocks_.size(), [&](size_t i, int worker) {
-    pack_block(machine, rows, sequences[blocks_[i].sequence], blocks_[i], worker);
+  machine.pool.parallel_for(blocks_.size(), [&](size_t i, int) {
+    pack_block(machine, rows, sequences[blocks_[i].sequence], blocks_[i]);
   });
   // Workers only look products up; the shapes are made here.
   const int group = shape_.heads / shape_.kv_heads;

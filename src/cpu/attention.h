@@ -72,7 +72,7 @@ class Attention {
 
   void plan(Machine& machine, std::span<const AttentionSequence> sequences);
   void pack_block(Machine& machine, const AttentionRows<T>& rows, const AttentionSequence& sequence,
-                  const KeyBlock& block, int worker);
+                  const KeyBlock& block);
   void run_tile(Machine& machine, const AttentionRows<T>& rows, const AttentionSequence& sequence,
                 const Tile& tile, int worker);
 

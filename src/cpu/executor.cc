@@ -77,6 +77,12 @@ std::string_view dtype_name(Dtype dtype) {
   return "unknown";
 }
 
+std::optional<Dtype> dtype_from_name(std::string_view name) {
+  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kBfloat16, Dtype::kInt8})
+    if (name == dtype_name(dtype)) return dtype;
+  return std::nullopt;
+}
+
 std::unique_ptr<model::Executor> make_executor(const checkpoint::Checkpoint& checkpoint,
                                                const ExecutorOptions& options) {
   const KernelTable& kernels = select_kernel_table(options.cpu_target);

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,10 +17,14 @@ enum class Dtype { kFloat32, kBfloat16, kInt8 };
 /// "float32", "bfloat16", "int8".
 std::string_view dtype_name(Dtype dtype);
 
+/// The dtype of that name; none for another.
+std::optional<Dtype> dtype_from_name(std::string_view name);
+
 struct ExecutorOptions {
   Dtype dtype = Dtype::kBfloat16;
-  int threads = 0;         ///< 0: every CPU the process may use
-  std::string cpu_target = {};  ///< SIMD target by name (kernels/kernel_table.h); empty: the best this CPU has
+  int threads = 0;  ///< 0: every CPU the process may use
+  std::string cpu_target =
+      {};  ///< SIMD target by name (kernels/kernel_table.h); empty: the best this CPU has
   /// Called from the loading thread with the share of the weights packed so far, 0 to 1.
   std::function<void(double)> on_progress = {};
 };

@@ -34,11 +34,11 @@ Linear::Linear(Machine& machine, ProductType type, std::span<const PanelSpec> pa
     column_scale_.resize(columns);
     column_offset_.resize(columns);
   }
-  machine.pool.parallel_for(
-      panels.size(), [&](size_t i, int worker) { pack_panel(machine, panels[i], panels_[i], worker); });
+  machine.pool.parallel_for(panels.size(),
+                            [&](size_t i, int) { pack_panel(machine, panels[i], panels_[i]); });
 }
 
-void Linear::pack_panel(Machine& machine, const PanelSpec& spec, const Panel& panel, int worker) {
+void Linear::pack_panel(Machine& machine, const PanelSpec& spec, const Panel& panel) {
   const auto k = static_cast<size_t>(in_features_);
   const size_t element = element_size(type_);
   std::vector<std::byte> rows(static_cast<size_t>(panel.columns) * k * element);
@@ -75,7 +75,7 @@ void Linear::pack_panel(Machine& machine, const PanelSpec& spec, const Panel& pa
       }
     }
   }
-  machine.products.pack(worker, type_, in_features_, panel.columns, true, in_features_, rows.data(),
+  machine.products.pack(type_, in_features_, panel.columns, true, in_features_, rows.data(),
                         packed_.data() + panel.offset);
 }
 

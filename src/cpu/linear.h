@@ -74,7 +74,7 @@ class Linear {
     size_t column_offset = 0;  ///< in column_scale_ and column_offset_
   };
 
-  void pack_panel(Machine& machine, const PanelSpec& spec, const Panel& panel, int worker);
+  void pack_panel(Machine& machine, const PanelSpec& spec, const Panel& panel);
   template <typename T>
   void quantize_input(Machine& machine, const T* x, int64_t rows) const;
   void finish_int8(Machine& machine, const Panel& panel, const ProductBlock& block) const;

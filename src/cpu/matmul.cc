@@ -167,7 +167,7 @@ size_t MatmulCache::packed_bytes(ProductType type, int k, int n) {
   return impl_->layout(type, k, n).get_size();
 }
 
-void MatmulCache::pack(int, ProductType type, int k, int n, bool transposed, int64_t ldb, const void* b,
+void MatmulCache::pack(ProductType type, int k, int n, bool transposed, int64_t ldb, const void* b,
                        void* packed) {
   dnnl::reorder reorder;
   memory::desc from({k, n}, right_type(type), transposed ? memory::dims{1, ldb} : memory::dims{ldb, 1});

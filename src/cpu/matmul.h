@@ -72,10 +72,8 @@ class MatmulCache {
   size_t packed_bytes(ProductType type, int k, int n);
 
   /// Packs a right-hand side. transposed: `b` is [n, k] row-major with row stride ldb (a weight as
-  /// checkpoints store it), else [k, n]. Only for the thread that starts loops, or one worker a time per
-  /// (type, k, n, worker).
-  void pack(int worker, ProductType type, int k, int n, bool transposed, int64_t ldb, const void* b,
-            void* packed);
+  /// checkpoints store it), else [k, n]. Workers may pack at the same time.
+  void pack(ProductType type, int k, int n, bool transposed, int64_t ldb, const void* b, void* packed);
 
  private:
   struct Impl;

@@ -81,16 +81,7 @@ void TextModel<T>::run(const model::PackedBatch& batch, const model::ExecutorOpt
     gather_last_hidden(rows);
   }
   readout(logits, question_count);
-
-  const auto layers = static_cast<uint64_t>(weights_.layers.size());
-  const uint64_t full_layers = layers - shared_layers_ - (options.cut_last_layer ? 1 : 0);
-  ++counters_.batches;
-  counters_.questions += static_cast<uint64_t>(question_count);
-  counters_.tokens += static_cast<uint64_t>(questions.rows);
-  counters_.layer_rows_full += layers * static_cast<uint64_t>(questions.rows);
-  counters_.layer_rows += shared_layers_ * static_cast<uint64_t>(shared.rows) +
-                          full_layers * static_cast<uint64_t>(questions.rows) +
-                          (options.cut_last_layer ? static_cast<uint64_t>(question_count) : 0);
+  count(questions, shared, options);
 }
 
 template <typename T>
@@ -125,16 +116,7 @@ void TextModel<T>::full_attention(const FullAttentionWeights& weights, const Row
   std::vector<AttentionSequence> sequences;
   for (const model::RowRun& run : rows.questions)
     sequences.push_back({run.first, run.rows, run.first, run.rows, 0});
-  attention_.run(machine_,
-                 {.q = query_.data(),
-                  .k = key_.data(),
-                  .v = value_.data(),
-                  .gate = gate_.data(),
-                  .out = mixed_.data(),
-                  .query_rows = rows.count,
-                  .key_rows = rows.count},
-                 sequences);
-  add_product(weights.o_proj, mixed_.data(), rows.count, hidden_.data());
+  attend(weights, sequences, rows.count, rows.count, hidden_.data());
 }
 
 template <typename T>
@@ -145,16 +127,22 @@ void TextModel<T>::last_full_attention(const FullAttentionWeights& weights, cons
   std::vector<AttentionSequence> sequences;
   for (const model::RowRun& run : rows.questions)
     sequences.push_back({static_cast<int64_t>(sequences.size()), 1, run.first, run.rows, run.rows - 1});
+  attend(weights, sequences, questions, rows.count, last_hidden_.data());
+}
+
+template <typename T>
+void TextModel<T>::attend(const FullAttentionWeights& weights, std::span<const AttentionSequence> sequences,
+                          int64_t query_rows, int64_t key_rows, float* hidden) {
   attention_.run(machine_,
                  {.q = query_.data(),
                   .k = key_.data(),
                   .v = value_.data(),
                   .gate = gate_.data(),
                   .out = mixed_.data(),
-                  .query_rows = questions,
-                  .key_rows = rows.count},
+                  .query_rows = query_rows,
+                  .key_rows = key_rows},
                  sequences);
-  add_product(weights.o_proj, mixed_.data(), questions, last_hidden_.data());
+  add_product(weights.o_proj, mixed_.data(), query_rows, hidden);
 }
 
 template <typename T>
@@ -347,6 +335,21 @@ void TextModel<T>::gather_last_hidden(const Rows& rows) {
   float* to = last_hidden_.data();
   for (const model::RowRun& run : rows.questions)
     to = std::copy_n(hidden_.data() + (run.end() - 1) * n, n, to);
+}
+
+template <typename T>
+void TextModel<T>::count(const model::QuestionLayout& questions, const model::SharedLayout& shared,
+                         const model::ExecutorOptions& options) {
+  const auto question_count = static_cast<uint64_t>(questions.questions.size());
+  const auto layers = static_cast<uint64_t>(weights_.layers.size());
+  const uint64_t full_layers = layers - shared_layers_ - (options.cut_last_layer ? 1 : 0);
+  ++counters_.batches;
+  counters_.questions += question_count;
+  counters_.tokens += static_cast<uint64_t>(questions.rows);
+  counters_.layer_rows_full += layers * static_cast<uint64_t>(questions.rows);
+  counters_.layer_rows += shared_layers_ * static_cast<uint64_t>(shared.rows) +
+                          full_layers * static_cast<uint64_t>(questions.rows) +
+                          (options.cut_last_layer ? question_count : 0);
 }
 
 template <typename T>

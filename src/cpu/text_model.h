@@ -50,6 +50,8 @@ class TextModel {
   void last_layer(const LayerWeights& weights, const Rows& rows);
   void full_attention(const FullAttentionWeights& weights, const Rows& rows);
   void last_full_attention(const FullAttentionWeights& weights, const Rows& rows);
+  void attend(const FullAttentionWeights& weights, std::span<const AttentionSequence> sequences,
+              int64_t query_rows, int64_t key_rows, float* hidden);
   void linear_attention(const LinearAttentionWeights& weights, const Rows& rows);
   void last_linear_attention(const LinearAttentionWeights& weights, const Rows& rows);
   void mlp(const LayerWeights& weights, float* hidden, int64_t rows, T* normed);
@@ -68,6 +70,8 @@ class TextModel {
   void embed(const model::PackedBatch& batch, const model::SharedLayout& layout);
   void expand(const model::SharedLayout& shared, const model::QuestionLayout& questions);
   void gather_last_hidden(const Rows& rows);
+  void count(const model::QuestionLayout& questions, const model::SharedLayout& shared,
+             const model::ExecutorOptions& options);
   size_t hidden_size(int64_t rows) const { return static_cast<size_t>(rows * config_.hidden_size); }
   const TypedKernels<T>& kernels() const { return machine_.kernels.typed<T>(); }
 

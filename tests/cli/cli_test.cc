@@ -6,6 +6,7 @@
 
 #include "json/parse.h"
 #include "support/checkpoint_writer.h"
+#include "support/micro_checkpoint.h"
 #include "support/process.h"
 #include "support/temporary_directory.h"
 #include "test_paths.h"
@@ -20,19 +21,8 @@ using testing::MatchesRegex;
 using testing::Not;
 using testing::StartsWith;
 
-class Cli : public testing::Test {
+class Cli : public test::MicroCheckpointTest {
  protected:
-  static void SetUpTestSuite() {
-    directory_ = new test::TemporaryDirectory;  // NOLINT(cppcoreguidelines-owning-memory)
-    const auto tokenizer = test::data_path("tokenizer-small");
-    test::write_checkpoint(test::preset("micro", tokenizer), tokenizer, directory_->path());
-  }
-  static void TearDownTestSuite() {
-    delete directory_;  // NOLINT(cppcoreguidelines-owning-memory)
-    directory_ = nullptr;
-  }
-  static std::string checkpoint() { return directory_->path().string(); }
-
   static ProcessResult ask(const std::string& arguments, const std::string& input = {}) {
     return run_shell("$D3 ask " + checkpoint() + " " + arguments, input);
   }
@@ -48,11 +38,7 @@ class Cli : public testing::Test {
     EXPECT_THAT(result.err, MatchesRegex("d3: error: [^\n]*\n"));
     EXPECT_THAT(result.err, HasSubstr(what));
   }
-
- private:
-  static test::TemporaryDirectory* directory_;
 };
-test::TemporaryDirectory* Cli::directory_ = nullptr;
 
 TEST_F(Cli, HelpsWithEveryCommand) {
   const ProcessResult help = run_shell("$D3 --help");

@@ -47,7 +47,8 @@ class ExecutorTest : public ::testing::TestWithParam<std::tuple<const char*, Dty
   /// Logits move by rounding only. Rows in other places of a product round alike, but a shared prefix and the
   /// kernels' chunks start elsewhere; in the narrow formats one rounding step in a logit of size 4 is the
   /// bound.
-  /// In float32 a bf16 readout (tiny-causal's) rounds its logits, so there a change of 1e-7 may become one such step.
+  /// In float32 a bf16 readout (tiny-causal's) rounds its logits, so there a change of 1e-7 may become one
+  /// such step.
   double tolerance() const {
     if (std::get<1>(GetParam()) != Dtype::kFloat32) return 0.12;
     return checkpoint_->decision().readout_dtype == checkpoint::ReadoutDtype::kBfloat16 ? 0.04 : 1e-4;
@@ -124,10 +125,8 @@ INSTANTIATE_TEST_SUITE_P(Checkpoints, ExecutorTest,
                                             ::testing::Values(Dtype::kFloat32, Dtype::kBfloat16,
                                                               Dtype::kInt8)),
                          [](const auto& info) {
-                           std::string name = std::string(std::get<0>(info.param)) + "_" +
-                                              std::string(dtype_name(std::get<1>(info.param)));
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
+                           return test::preset_test_name(std::get<0>(info.param)) + "_" +
+                                  std::string(dtype_name(std::get<1>(info.param)));
                          });
 
 }  // namespace

@@ -68,11 +68,7 @@ TEST_P(LayersTest, HiddenStatesEqualTheReferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Checkpoints, LayersTest, ::testing::Values("tiny", "tiny-irregular", "tiny-causal"),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         [](const auto& info) { return test::preset_test_name(info.param); });
 
 }  // namespace
 }  // namespace d3::cpu

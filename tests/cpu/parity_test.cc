@@ -12,9 +12,9 @@
 #include "checkpoint/checkpoint.h"
 #include "cpu/executor.h"
 #include "cpu/kernels/kernel_table.h"
-#include "decision/answer.h"
 #include "support/checkpoint_writer.h"
 #include "support/golden.h"
+#include "support/golden_answers.h"
 #include "support/temporary_directory.h"
 #include "test_paths.h"
 
@@ -47,15 +47,9 @@ class ParityTest : public ::testing::TestWithParam<const char*> {
     const auto checkpoint = checkpoint::Checkpoint::open(directory_.path());
     const auto executor = make_executor(checkpoint, options);
     std::vector<std::vector<double>> probabilities;
-    for (const test::GoldenQuestion& question : golden_) {
-      model::PackedBatch batch;
-      batch.groups.push_back({{}, {question.input_ids}});
-      const std::vector<float> logits = executor->run(batch);
-      decision::Question asked;
-      asked.options.resize(question.logits_float32.size());
+    for (const test::GoldenQuestion& question : golden_)
       probabilities.push_back(
-          decision::answer_question(asked, logits, checkpoint.decision().temperature).probabilities);
-    }
+          test::golden_probabilities(*executor, checkpoint.decision().temperature, question));
     return test::compare(golden_, probabilities);
   }
 
@@ -102,11 +96,7 @@ TEST_P(ParityTest, Int8) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Checkpoints, ParityTest, ::testing::Values("tiny", "tiny-irregular", "tiny-causal"),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         [](const auto& info) { return test::preset_test_name(info.param); });
 
 }  // namespace
 }  // namespace d3::cpu

@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 
 #include "json/parse.h"
+#include "support/test_questions.h"
 #include "support/test_server.h"
 
 namespace d3::server {
 namespace {
 
+using test::answers;
+using test::ask;
 using test::get_request;
 using test::HttpClient;
 using test::HttpResponse;
@@ -19,19 +22,6 @@ using testing::HasSubstr;
 
 constexpr const char* kAsk =
     R"({"state":"Where is my parcel?","questions":{"late":{"type":"noul","instructions":"Is it late?"}}})";
-
-std::string ask(const std::string& state) {
-  return R"({"state":")" + state +
-         R"(","questions":{"kind":{"type":"choice","instructions":"Which?","criteria":{"a":"x","b":"y","c":null}},)"
-         R"("sure":{"type":"noul","instructions":"Sure?"}}})";
-}
-
-/// The answer without what differs from one request to the next.
-std::string answers(const HttpResponse& response) {
-  EXPECT_EQ(response.status, 200) << response.body;
-  const size_t at = response.body.find("\"answers\"");
-  return at == std::string::npos ? response.body : response.body.substr(at);
-}
 
 void expect_error(const HttpResponse& response, int status, const std::string& type,
                   const std::string& param = "") {

@@ -7,12 +7,15 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "support/test_questions.h"
 #include "support/test_server.h"
 
 namespace d3::server {
 namespace {
 
 using std::chrono::milliseconds;
+using test::answers;
+using test::ask;
 using test::get_request;
 using test::HttpClient;
 using test::HttpResponse;
@@ -21,17 +24,6 @@ using test::TestServer;
 using testing::HasSubstr;
 
 constexpr const char* kPath = "/v1/systemone";
-
-std::string ask(const std::string& state) {
-  return R"({"state":")" + state +
-         R"(","questions":{"kind":{"type":"choice","instructions":"Which?","criteria":{"a":"x","b":"y","c":null}},)"
-         R"("sure":{"type":"noul","instructions":"Sure?"}}})";
-}
-
-std::string answers(const HttpResponse& response) {
-  EXPECT_EQ(response.status, 200) << response.body;
-  return response.body.substr(response.body.find("\"answers\""));
-}
 
 TEST(Lifecycle, AnswersWhileTheModelLoads) {
   std::promise<void> loaded;
@@ -97,7 +89,8 @@ TEST(Lifecycle, ClientsThatGoAwayAreNotComputedFor) {
   half.send(post_request(kPath, ask("3")));
   half.finish_sending();
   EXPECT_TRUE(half.closed());
-  // Nothing announces that the server has noticed the other one's end; a second is ages for an idle I/O thread.
+  // Nothing announces that the server has noticed the other one's end; a second is ages for an idle I/O
+  // thread.
   std::this_thread::sleep_for(std::chrono::seconds(1));
   server.executor().open();
   EXPECT_EQ(first.receive().status, 200);

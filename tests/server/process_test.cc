@@ -11,6 +11,7 @@
 
 #include "support/checkpoint_writer.h"
 #include "support/http_client.h"
+#include "support/micro_checkpoint.h"
 #include "support/probabilities.h"
 #include "support/temporary_directory.h"
 #include "test_paths.h"
@@ -40,23 +41,7 @@ std::string ask(int number) {
   return body + "}}";
 }
 
-class Process : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    directory_ = new test::TemporaryDirectory;  // NOLINT(cppcoreguidelines-owning-memory)
-    const auto tokenizer = test::data_path("tokenizer-small");
-    test::write_checkpoint(test::preset("micro", tokenizer), tokenizer, directory_->path());
-  }
-  static void TearDownTestSuite() {
-    delete directory_;  // NOLINT(cppcoreguidelines-owning-memory)
-    directory_ = nullptr;
-  }
-  static std::string checkpoint() { return directory_->path().string(); }
-
- private:
-  static test::TemporaryDirectory* directory_;
-};
-test::TemporaryDirectory* Process::directory_ = nullptr;
+class Process : public test::MicroCheckpointTest {};
 
 TEST_F(Process, ServesTheRecipesRequestToCurl) {
   ServeProcess server({checkpoint(), "--served-model-name", "tiny", "--dtype", "float32"});

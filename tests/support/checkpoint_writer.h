@@ -43,6 +43,9 @@ struct CheckpointSpec {
 /// codes, the special tokens and the size of the vocabulary. std::out_of_range for another name.
 CheckpointSpec preset(std::string_view name, const std::filesystem::path& tokenizer_directory);
 
+/// The preset's name as a test's parameter name: letters, digits and underscores.
+std::string preset_test_name(std::string_view preset);
+
 /// Writes the checkpoint; the tokenizer's files (all of its directory but codes.json) are copied. The
 /// directory is made; files in it are replaced.
 void write_checkpoint(const CheckpointSpec& spec, const std::filesystem::path& tokenizer_directory,

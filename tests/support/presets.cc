@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -215,6 +216,12 @@ void add_vision(TensorList& list, const VisionSize& size, int64_t out) {
 }
 
 }  // namespace
+
+std::string preset_test_name(std::string_view preset) {
+  std::string name(preset);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
 
 CheckpointSpec preset(std::string_view name, const std::filesystem::path& tokenizer_directory) {
   const Preset preset = find_preset(name);

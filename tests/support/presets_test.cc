@@ -29,11 +29,7 @@ TEST_P(GoldenPreset, IsWrittenByteForByte) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Presets, GoldenPreset, ::testing::Values("tiny", "tiny-irregular", "tiny-causal"),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           for (char& c : name) c = c == '-' ? '_' : c;
-                           return name;
-                         });
+                         [](const auto& info) { return preset_test_name(info.param); });
 
 }  // namespace
 }  // namespace d3::test
