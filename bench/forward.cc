@@ -72,6 +72,7 @@ int main(int argc, char** argv) {
   std::string directory;
   std::string dtype = "bfloat16";
   std::vector<int> lengths = {64, 128, 256, 512, 1024};
+  std::string arithmetic = "auto";
   int threads = 0;
   int rounds = 5;
   bool no_products = false;
@@ -79,6 +80,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Times the forward pass against the machine's own product rate."};
   app.add_option("checkpoint", directory)->required();
   app.add_option("--dtype", dtype)->check(CLI::IsMember({"float32", "bfloat16", "int8"}));
+  app.add_option("--arithmetic", arithmetic)->check(CLI::IsMember({"auto", "bfloat16", "float32"}));
   app.add_option("--threads", threads);
   app.add_option("--tokens", lengths)->delimiter(',');
   app.add_option("--rounds", rounds);
@@ -93,6 +95,9 @@ int main(int argc, char** argv) {
   d3::cpu::ExecutorOptions options;
   options.dtype = *d3::cpu::dtype_from_name(dtype);
   options.threads = threads;
+  if (arithmetic != "auto")
+    options.arithmetic =
+        arithmetic == "float32" ? d3::cpu::Arithmetic::kFloat32 : d3::cpu::Arithmetic::kBfloat16;
   const auto executor = d3::cpu::make_executor(checkpoint, options);
   std::printf("pack %.3f s, %s\n", seconds_since(packing), dtype.c_str());
 

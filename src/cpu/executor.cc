@@ -4,34 +4,35 @@
 #include <utility>
 
 #include "base/error.h"
+#include "cpu/arithmetic.h"
 #include "cpu/machine.h"
 #include "cpu/text_model.h"
 
 namespace d3::cpu {
 namespace {
 
+/// T: the type of activations between products.
+template <typename T>
 ProductType product_type(Dtype dtype) {
   switch (dtype) {
     case Dtype::kFloat32:
       return ProductType::kFloat32;
     case Dtype::kBfloat16:
-      return ProductType::kBfloat16;
+      return std::is_same_v<T, float> ? ProductType::kWidened : ProductType::kBfloat16;
     case Dtype::kInt8:
       return ProductType::kInt8;
   }
   return ProductType::kFloat32;
 }
 
-/// T: the type of activations between products.
 template <typename T>
 class CpuExecutor : public model::Executor {
  public:
-  CpuExecutor(const checkpoint::Checkpoint& checkpoint, const KernelTable& kernels,
+  CpuExecutor(const checkpoint::Checkpoint& checkpoint, std::unique_ptr<Machine> machine,
               const ExecutorOptions& options)
       : dtype_(options.dtype),
-        machine_(kernels, options.threads),
-        text_model_(start_products(machine_, options.dtype), checkpoint, product_type(options.dtype),
-                    options.on_progress) {}
+        machine_(std::move(machine)),
+        text_model_(*machine_, checkpoint, product_type<T>(options.dtype), options.on_progress) {}
 
   std::vector<float> run(const model::PackedBatch& batch) override {
     use_one_thread_for_products();
@@ -45,23 +46,26 @@ class CpuExecutor : public model::Executor {
   std::string dtype_name() const override { return std::string(cpu::dtype_name(dtype_)); }
 
  private:
-  /// Before any weight is packed: refuses what this CPU cannot multiply. Attention multiplies activations as
-  /// they are.
-  static Machine& start_products(Machine& machine, Dtype dtype) {
-    use_one_thread_for_products();
-    constexpr auto kActivations = std::is_same_v<T, float> ? ProductType::kFloat32 : ProductType::kBfloat16;
-    if (!machine.products.supports(product_type(dtype)) || !machine.products.supports(kActivations))
-      throw Error(ErrorCode::kUnsupported, "this CPU has no products for " +
-                                               std::string(cpu::dtype_name(dtype)) +
-                                               "; float32 runs on every CPU");
-    return machine;
-  }
-
   const Dtype dtype_;
-  Machine machine_;
+  const std::unique_ptr<Machine> machine_;
   TextModel<T> text_model_;
   model::ExecutorOptions options_;
 };
+
+/// Refuses, before any weight is packed, what oneDNN cannot multiply on this CPU.
+void require(Machine& machine, ProductType type, const char* what) {
+  if (!machine.products.supports(type))
+    throw Error(ErrorCode::kUnsupported,
+                std::string("this CPU has no ") + what + " products; float32 runs on every CPU");
+}
+
+/// Whether activations are rounded to bf16 between products.
+bool rounds_activations(Machine& machine, const ExecutorOptions& options) {
+  if (options.dtype == Dtype::kFloat32 || options.arithmetic == Arithmetic::kFloat32) return false;
+  if (options.arithmetic == Arithmetic::kBfloat16) return true;
+  const Bf16Rates rates = measure_bf16_rates(machine);
+  return rates.bfloat16 > rates.float32;
+}
 
 }  // namespace
 
@@ -89,9 +93,13 @@ std::unique_ptr<model::Executor> make_executor(const checkpoint::Checkpoint& che
   if (!options.cpu_target.empty() && !limit_products_to(kernels.name))
     throw Error(ErrorCode::kUnsupported,
                 "the CPU target cannot be changed after the first product of a process");
-  if (options.dtype == Dtype::kFloat32)
-    return std::make_unique<CpuExecutor<float>>(checkpoint, kernels, options);
-  return std::make_unique<CpuExecutor<Bf16>>(checkpoint, kernels, options);
+  auto machine = std::make_unique<Machine>(kernels, options.threads);
+  use_one_thread_for_products();
+  if (options.dtype == Dtype::kInt8) require(*machine, ProductType::kInt8, "int8");
+  if (!rounds_activations(*machine, options))
+    return std::make_unique<CpuExecutor<float>>(checkpoint, std::move(machine), options);
+  require(*machine, ProductType::kBfloat16, "bfloat16");
+  return std::make_unique<CpuExecutor<Bf16>>(checkpoint, std::move(machine), options);
 }
 
 }  // namespace d3::cpu

@@ -20,17 +20,23 @@ std::string_view dtype_name(Dtype dtype);
 /// The dtype of that name; none for another.
 std::optional<Dtype> dtype_from_name(std::string_view name);
 
+/// What activations are rounded to before they are multiplied, where weights are bf16 or int8 (float32
+/// weights: float32 always). bfloat16 arithmetic is the faster one on CPUs with AMX or a full-rate
+/// vdpbf16ps, float32 arithmetic on all others and the more exact one.
+enum class Arithmetic { kAuto, kBfloat16, kFloat32 };
+
 struct ExecutorOptions {
   Dtype dtype = Dtype::kBfloat16;
   int threads = 0;  ///< 0: every CPU the process may use
   std::string cpu_target =
       {};  ///< SIMD target by name (kernels/kernel_table.h); empty: the best this CPU has
+  Arithmetic arithmetic = Arithmetic::kAuto;  ///< kAuto: the faster, measured in a few milliseconds
   /// Called from the loading thread with the share of the weights packed so far, 0 to 1.
   std::function<void(double)> on_progress = {};
 };
 
 /// Packs the weights for this machine. Throws Error(kInvalidArgument) for an unknown cpu_target,
-/// Error(kUnsupported) for one, or a dtype, that this CPU lacks. The checkpoint must outlive the executor
+/// Error(kUnsupported) for one, a dtype or an arithmetic that this CPU lacks. The checkpoint must outlive the executor
 /// (embeddings stay mapped).
 std::unique_ptr<model::Executor> make_executor(const checkpoint::Checkpoint& checkpoint,
                                                const ExecutorOptions& options);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "cpu/weight_rows.h"
 
@@ -12,6 +13,8 @@ namespace {
 // Rows of activations one work item multiplies: with 256 columns of weights (1 MiB at 2,048 inputs) they and
 // the block stay in a 2 MiB L2 cache.
 constexpr int kBlockRows = 128;
+// The same for kWidened, whose tiles have 12 or 6 rows.
+constexpr int kWidenedBlockRows = 132;
 
 constexpr size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
@@ -25,7 +28,7 @@ Linear::Linear(Machine& machine, ProductType type, std::span<const PanelSpec> pa
     Panel panel{
         .role = spec.role, .index = spec.index, .columns = 0, .offset = bytes, .column_offset = columns};
     for (const WeightRows& part : spec.parts) panel.columns += part.rows;
-    bytes += round_up(machine.products.packed_bytes(type, in_features_, panel.columns), 64);
+    bytes += round_up(packed_panel_bytes(machine, panel.columns), 64);
     columns += round_up(static_cast<size_t>(panel.columns), 16);
     panels_.push_back(panel);
   }
@@ -38,9 +41,16 @@ Linear::Linear(Machine& machine, ProductType type, std::span<const PanelSpec> pa
                             [&](size_t i, int) { pack_panel(machine, panels[i], panels_[i]); });
 }
 
+size_t Linear::packed_panel_bytes(Machine& machine, int columns) const {
+  if (type_ == ProductType::kWidened)
+    return machine.kernels.widened.strips_size(columns, in_features_) * sizeof(Bf16);
+  return machine.products.packed_bytes(type_, in_features_, columns);
+}
+
 void Linear::pack_panel(Machine& machine, const PanelSpec& spec, const Panel& panel) {
   const auto k = static_cast<size_t>(in_features_);
-  const size_t element = element_size(type_);
+  const size_t element = weight_size(type_);
+  const bool bf16_weights = type_ == ProductType::kBfloat16 || type_ == ProductType::kWidened;
   std::vector<std::byte> rows(static_cast<size_t>(panel.columns) * k * element);
   std::vector<float> values(k);
   size_t column = 0;
@@ -48,7 +58,7 @@ void Linear::pack_panel(Machine& machine, const PanelSpec& spec, const Panel& pa
     for (int row = part.first_row; row < part.first_row + part.rows; ++row, ++column) {
       std::byte* to = rows.data() + column * k * element;
       const int64_t first = static_cast<int64_t>(row) * in_features_;
-      if (type_ == ProductType::kBfloat16 && part.weight->dtype == checkpoint::Dtype::kBfloat16) {
+      if (bf16_weights && part.weight->dtype == checkpoint::Dtype::kBfloat16) {
         std::memcpy(to, part.weight->data.data() + first * 2, k * 2);
         continue;
       }
@@ -58,6 +68,7 @@ void Linear::pack_panel(Machine& machine, const PanelSpec& spec, const Panel& pa
           std::memcpy(to, values.data(), k * 4);
           break;
         case ProductType::kBfloat16:
+        case ProductType::kWidened:
           machine.kernels.bf16.store(values.data(), in_features_, reinterpret_cast<Bf16*>(to));
           break;
         case ProductType::kInt8: {
@@ -75,8 +86,12 @@ void Linear::pack_panel(Machine& machine, const PanelSpec& spec, const Panel& pa
       }
     }
   }
-  machine.products.pack(type_, in_features_, panel.columns, true, in_features_, rows.data(),
-                        packed_.data() + panel.offset);
+  std::byte* packed = packed_.data() + panel.offset;
+  if (type_ == ProductType::kWidened)
+    machine.kernels.widened.pack_strips(reinterpret_cast<const Bf16*>(rows.data()), panel.columns,
+                                        in_features_, reinterpret_cast<Bf16*>(packed));
+  else
+    machine.products.pack(type_, in_features_, panel.columns, true, in_features_, rows.data(), packed);
 }
 
 template <typename T>
@@ -100,51 +115,94 @@ void Linear::finish_int8(Machine& machine, const Panel& panel, const ProductBloc
         column_scale_.data() + panel.column_offset, block.columns);
 }
 
+void Linear::tile_input(Machine& machine, const float* x, int64_t rows) const {
+  const WidenedKernels& kernels = machine.kernels.widened;
+  const int64_t tiles = (rows + kernels.tile_rows - 1) / kernels.tile_rows;
+  float* to = machine.tiles.reserve(static_cast<size_t>(tiles * kernels.tile_rows * in_features_));
+  machine.pool.parallel_for(static_cast<size_t>(tiles), [&](size_t item, int) {
+    const int64_t first = static_cast<int64_t>(item) * kernels.tile_rows;
+    kernels.pack_tiles(x + first * in_features_,
+                       static_cast<int>(std::min<int64_t>(kernels.tile_rows, rows - first)), in_features_,
+                       to + first * in_features_);
+  });
+}
+
+template <typename T>
+const std::byte* Linear::prepare_input(Machine& machine, const T* x, int64_t rows) const {
+  if (type_ == ProductType::kInt8) {
+    quantize_input(machine, x, rows);
+    return reinterpret_cast<const std::byte*>(machine.quantized_rows.data());
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    if (type_ == ProductType::kWidened) {
+      tile_input(machine, x, rows);
+      return reinterpret_cast<const std::byte*>(machine.tiles.data());
+    }
+  }
+  return reinterpret_cast<const std::byte*>(x);
+}
+
+struct Linear::Plan {
+  struct Products {
+    const Matmul* whole = nullptr;
+    const Matmul* last = nullptr;
+  };
+  int block_rows = 0;
+  int last_rows = 0;  // of the last block
+  size_t blocks = 0;
+  std::vector<Products> products;  // by panel; none for kWidened
+};
+
+Linear::Plan Linear::plan(Machine& machine, std::span<const Panel> panels, int64_t rows) const {
+  Plan plan;
+  plan.block_rows = type_ == ProductType::kWidened ? kWidenedBlockRows : kBlockRows;
+  plan.blocks = static_cast<size_t>((rows + plan.block_rows - 1) / plan.block_rows);
+  plan.last_rows = static_cast<int>(rows - static_cast<int64_t>(plan.blocks - 1) * plan.block_rows);
+  if (type_ == ProductType::kWidened) return plan;
+  for (const Panel& panel : panels) {
+    MatmulShape shape{type_, plan.block_rows, in_features_, panel.columns, false};
+    Plan::Products& products = plan.products.emplace_back();
+    if (plan.blocks > 1) products.whole = &machine.products.get(shape);
+    shape.m = MatmulCache::bucket_rows(plan.last_rows);
+    products.last = &machine.products.get(shape);
+  }
+  return plan;
+}
+
 template <typename T>
 void Linear::run(Machine& machine, const T* x, int64_t rows,
                  const std::function<void(const ProductBlock&)>& epilogue, PanelRange range) const {
   if (rows == 0) return;
   const auto panels =
       std::span(panels_).subspan(range.first, std::min(range.end, panels_.size()) - range.first);
-  const auto* input = reinterpret_cast<const std::byte*>(x);
-  if (type_ == ProductType::kInt8) {
-    quantize_input(machine, x, rows);
-    input = reinterpret_cast<const std::byte*>(machine.quantized_rows.data());
-  }
-  const auto blocks = static_cast<size_t>((rows + kBlockRows - 1) / kBlockRows);
-  const int last_rows = static_cast<int>(rows - static_cast<int64_t>(blocks - 1) * kBlockRows);
-  struct PanelProducts {
-    const Matmul* whole = nullptr;
-    const Matmul* last = nullptr;
-  };
-  std::vector<PanelProducts> products;
-  products.reserve(panels.size());
-  for (const Panel& panel : panels) {
-    MatmulShape shape{type_, kBlockRows, in_features_, panel.columns, false};
-    PanelProducts product;
-    if (blocks > 1) product.whole = &machine.products.get(shape);
-    shape.m = MatmulCache::bucket_rows(last_rows);
-    product.last = &machine.products.get(shape);
-    products.push_back(product);
-  }
-  const size_t row_bytes = static_cast<size_t>(in_features_) * element_size(type_);
-  machine.pool.parallel_for(panels.size() * blocks, [&](size_t item, int worker) {
-    const size_t p = item / blocks;
-    const size_t b = item % blocks;
+  const std::byte* input = prepare_input(machine, x, rows);
+  const Plan plan = this->plan(machine, panels, rows);
+  machine.pool.parallel_for(panels.size() * plan.blocks, [&](size_t item, int worker) {
+    const size_t p = item / plan.blocks;
+    const size_t b = item % plan.blocks;
     const Panel& panel = panels[p];
-    const bool last = b + 1 == blocks;
+    const bool last = b + 1 == plan.blocks;
     ProductBlock block{.role = panel.role,
                        .index = panel.index,
-                       .row = static_cast<int64_t>(b) * kBlockRows,
-                       .rows = last ? last_rows : kBlockRows,
+                       .row = static_cast<int64_t>(b) * plan.block_rows,
+                       .rows = last ? plan.last_rows : plan.block_rows,
                        .columns = panel.columns,
                        .values = nullptr,
                        .worker = worker};
     block.values = machine.scratch[static_cast<size_t>(worker)].block.reserve(
-        static_cast<size_t>(kBlockRows) * static_cast<size_t>(panel.columns));
-    const Matmul& product = last ? *products[p].last : *products[p].whole;
-    product.run(worker, input + static_cast<size_t>(block.row) * row_bytes, packed_.data() + panel.offset,
-                block.values);
+        static_cast<size_t>(plan.block_rows) * static_cast<size_t>(panel.columns));
+    const std::byte* packed = packed_.data() + panel.offset;
+    const int64_t first = block.row * in_features_;
+    if (type_ == ProductType::kWidened) {
+      machine.kernels.widened.product(reinterpret_cast<const float*>(input) + first, block.rows,
+                                      reinterpret_cast<const Bf16*>(packed), in_features_, panel.columns,
+                                      block.values);
+    } else {
+      const Plan::Products& products = plan.products[p];
+      const size_t element = type_ == ProductType::kInt8 ? sizeof(uint8_t) : sizeof(T);
+      (last ? products.last : products.whole)
+          ->run(worker, input + static_cast<size_t>(first) * element, packed, block.values);
+    }
     if (type_ == ProductType::kInt8) finish_int8(machine, panel, block);
     epilogue(block);
   });

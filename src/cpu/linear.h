@@ -45,7 +45,7 @@ struct PanelRange {
   size_t end = SIZE_MAX;
 };
 
-/// y = x Wᵀ for several weights at once, in one of the three product types. int8: weights per output channel
+/// y = x Wᵀ for several weights at once, in one of the product types. int8: weights per output channel
 /// (symmetric, max|w| / 127), activations per row (kernels.quantize).
 class Linear {
  public:
@@ -54,8 +54,8 @@ class Linear {
   /// Packs the panels in parallel.
   Linear(Machine& machine, ProductType type, std::span<const PanelSpec> panels);
 
-  /// Runs the product on `rows` rows of x [rows, in_features] (T: float for kFloat32, else Bf16) and hands
-  /// every block to the epilogue, from any worker. x must be readable, and hold finite numbers, up to the row
+  /// Runs the product on `rows` rows of x [rows, in_features] (T: float for kFloat32 and kWidened, Bf16 for
+  /// kBfloat16, either for kInt8) and hands every block to the epilogue, from any worker. x must be readable, and hold finite numbers, up to the row
   /// count rounded up to MatmulCache::bucket_rows. `range` runs some panels only. Blocks of a panel follow
   /// each other, so its weights stay in cache.
   template <typename T>
@@ -74,9 +74,17 @@ class Linear {
     size_t column_offset = 0;  ///< in column_scale_ and column_offset_
   };
 
+  /// How many rows a work item multiplies, and the products of the panels that run.
+  struct Plan;
+
+  size_t packed_panel_bytes(Machine& machine, int columns) const;
   void pack_panel(Machine& machine, const PanelSpec& spec, const Panel& panel);
+  Plan plan(Machine& machine, std::span<const Panel> panels, int64_t rows) const;
+  template <typename T>
+  const std::byte* prepare_input(Machine& machine, const T* x, int64_t rows) const;
   template <typename T>
   void quantize_input(Machine& machine, const T* x, int64_t rows) const;
+  void tile_input(Machine& machine, const float* x, int64_t rows) const;
   void finish_int8(Machine& machine, const Panel& panel, const ProductBlock& block) const;
 
   ProductType type_ = ProductType::kFloat32;

@@ -32,6 +32,7 @@ struct Machine {
   std::vector<WorkerScratch> scratch;  ///< by worker
   Workspace<uint8_t> quantized_rows;   ///< the int8 input of the product that runs
   Workspace<float> quantized_scales;   ///< its row scales
+  Workspace<float> tiles;              ///< the kWidened input of the product that runs
 };
 
 }  // namespace d3::cpu

@@ -30,6 +30,8 @@ memory::data_type left_type(ProductType type) {
       return memory::data_type::bf16;
     case ProductType::kInt8:
       return memory::data_type::u8;
+    case ProductType::kWidened:
+      break;
   }
   return memory::data_type::undef;
 }
@@ -58,11 +60,12 @@ dnnl::matmul::primitive_desc describe(const dnnl::engine& engine, const MatmulSh
 
 }  // namespace
 
-size_t element_size(ProductType type) {
+size_t weight_size(ProductType type) {
   switch (type) {
     case ProductType::kFloat32:
       return 4;
     case ProductType::kBfloat16:
+    case ProductType::kWidened:
       return 2;
     case ProductType::kInt8:
       return 1;

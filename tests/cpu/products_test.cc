@@ -70,6 +70,8 @@ TEST(Linear, EqualsPlainArithmetic) {
     check_linear<float>(ProductType::kFloat32, rows, 1e-5);
     check_linear<Bf16>(ProductType::kBfloat16, rows, 8 * rounding<Bf16>());
     check_linear<Bf16>(ProductType::kInt8, rows, 0.08);
+    check_linear<float>(ProductType::kInt8, rows, 0.08);
+    check_linear<float>(ProductType::kWidened, rows, 8 * rounding<Bf16>());
   }
 }
 

@@ -1,7 +1,10 @@
 // Compiles every kernel once per SIMD target (Highway's foreach_target) and gathers each target's in one
 // table.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "cpu/kernels/kernel_table.h"
@@ -27,6 +30,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 #include "cpu/kernels/vectors-inl.h"
 #include "cpu/kernels/rows-inl.h"
 #include "cpu/kernels/delta_net-inl.h"
+#include "cpu/kernels/product-inl.h"
 // clang-format on
 
 template <typename T>
@@ -49,6 +53,11 @@ KernelTable make_table(const char* name) {
   return {.name = name,
           .f32 = typed_kernels<float>(),
           .bf16 = typed_kernels<Bf16>(),
+          .widened = {.tile_rows = kTileRows,
+                      .strip_columns = kTileColumns,
+                      .pack_strips = pack_strips,
+                      .pack_tiles = pack_tiles,
+                      .product = widened_product},
           .add = add_rows,
           .scale = scale_row,
           .l2_normalize = l2_normalize,

@@ -1,0 +1,59 @@
+#include "cpu/arithmetic.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace d3::cpu {
+namespace {
+
+constexpr int kRows = 96;
+constexpr int kIn = 1024;
+constexpr int kOut = 128;
+constexpr int kRounds = 5;
+
+template <typename Product>
+double seconds(const Product& product) {
+  const auto start = std::chrono::steady_clock::now();
+  product();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+Bf16Rates measure_bf16_rates(Machine& machine) {
+  const std::vector<Bf16> weights(static_cast<size_t>(kIn) * kOut, to_bf16(0.5F));
+  std::vector<float> out(static_cast<size_t>(kRows) * kOut);
+
+  const WidenedKernels& widened = machine.kernels.widened;
+  std::vector<Bf16> strips(widened.strips_size(kOut, kIn));
+  widened.pack_strips(weights.data(), kOut, kIn, strips.data());
+  const std::vector<float> tiles(static_cast<size_t>(kRows) * kIn, 0.5F);
+  const auto run_widened = [&] {
+    widened.product(tiles.data(), kRows, strips.data(), kIn, kOut, out.data());
+  };
+
+  const bool native = machine.products.supports(ProductType::kBfloat16);
+  const Matmul* product = nullptr;
+  std::vector<std::byte> packed;
+  const std::vector<Bf16> x(static_cast<size_t>(kRows) * kIn, to_bf16(0.5F));
+  if (native) {
+    product = &machine.products.get({ProductType::kBfloat16, kRows, kIn, kOut, false});
+    packed.resize(machine.products.packed_bytes(ProductType::kBfloat16, kIn, kOut));
+    machine.products.pack(ProductType::kBfloat16, kIn, kOut, true, kIn, weights.data(), packed.data());
+  }
+  const auto run_native = [&] { product->run(0, x.data(), packed.data(), out.data()); };
+
+  double widened_seconds = std::numeric_limits<double>::infinity();
+  double native_seconds = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < kRounds; ++round) {
+    widened_seconds = std::min(widened_seconds, seconds(run_widened));
+    if (native) native_seconds = std::min(native_seconds, seconds(run_native));
+  }
+  constexpr double kOperations = 2.0 * kRows * kIn * kOut;
+  return {.bfloat16 = kOperations / native_seconds, .float32 = kOperations / widened_seconds};
+}
+
+}  // namespace d3::cpu
