@@ -4,6 +4,7 @@
 #include "media/refusal.h"
 #include "media/resize.h"
 #include "media/sizes.h"
+#include "media/video.h"
 
 namespace d3::media {
 
@@ -19,10 +20,8 @@ Pixels read_image(std::span<const std::byte> encoded, const MediaOptions& option
   });
 }
 
-Pixels read_video(std::span<const std::byte> /*encoded*/, const MediaOptions& /*options*/,
-                  std::string_view field) {
-  throw Error(ErrorCode::kUnsupported, std::string(field) + ": this build decodes no videos",
-              std::string(field));
+Pixels read_video(std::span<const std::byte> encoded, const MediaOptions& options, std::string_view field) {
+  return naming(field, [&] { return sample_video(encoded, options); });
 }
 
 }  // namespace d3::media
