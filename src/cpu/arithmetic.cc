@@ -28,11 +28,12 @@ Bf16Rates measure_bf16_rates(Machine& machine) {
   std::vector<float> out(static_cast<size_t>(kRows) * kOut);
 
   const WidenedKernels& widened = machine.kernels.widened;
-  std::vector<Bf16> strips(widened.strips_size(kOut, kIn));
-  widened.pack_strips(weights.data(), kOut, kIn, strips.data());
+  std::vector<const Bf16*> columns;
+  for (int column = 0; column < kOut; ++column)
+    columns.push_back(weights.data() + static_cast<ptrdiff_t>(column) * kIn);
   const std::vector<float> tiles(static_cast<size_t>(kRows) * kIn, 0.5F);
   const auto run_widened = [&] {
-    widened.product(tiles.data(), kRows, strips.data(), kIn, kOut, out.data());
+    widened.product(tiles.data(), kRows, columns.data(), kIn, kOut, out.data());
   };
 
   const bool native = machine.products.supports(ProductType::kBfloat16);

@@ -36,8 +36,8 @@ struct ExecutorOptions {
 };
 
 /// Packs the weights for this machine. Throws Error(kInvalidArgument) for an unknown cpu_target,
-/// Error(kUnsupported) for one, a dtype or an arithmetic that this CPU lacks. The checkpoint must outlive the executor
-/// (embeddings stay mapped).
+/// Error(kUnsupported) for one, a dtype or an arithmetic that this CPU lacks. The checkpoint must outlive the
+/// executor (embeddings stay mapped).
 std::unique_ptr<model::Executor> make_executor(const checkpoint::Checkpoint& checkpoint,
                                                const ExecutorOptions& options);
 

@@ -13,8 +13,15 @@ namespace {
 // Rows of activations one work item multiplies: with 256 columns of weights (1 MiB at 2,048 inputs) they and
 // the block stay in a 2 MiB L2 cache.
 constexpr int kBlockRows = 128;
-// The same for kWidened, whose tiles have 12 or 6 rows.
-constexpr int kWidenedBlockRows = 132;
+// The same for kWidened, whose tiles have 12 or 6 rows and whose working set is a slice of 256 inputs: more
+// rows share the work of widening.
+constexpr int kWidenedBlockRows = 264;
+
+/// Whether a product can read the tensor's rows where they are.
+bool is_bf16_in_place(const checkpoint::TensorView& tensor) {
+  return tensor.dtype == checkpoint::Dtype::kBfloat16 &&
+         reinterpret_cast<uintptr_t>(tensor.data.data()) % alignof(Bf16) == 0;
+}
 
 constexpr size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
@@ -22,35 +29,65 @@ constexpr size_t round_up(size_t value, size_t to) { return (value + to - 1) / t
 
 Linear::Linear(Machine& machine, ProductType type, std::span<const PanelSpec> panels) : type_(type) {
   in_features_ = static_cast<int>(panels.front().parts.front().weight->shape[1]);
-  size_t bytes = 0;
   size_t columns = 0;
   for (const PanelSpec& spec : panels) {
-    Panel panel{
-        .role = spec.role, .index = spec.index, .columns = 0, .offset = bytes, .column_offset = columns};
+    Panel panel{.role = spec.role, .index = spec.index, .columns = 0, .offset = 0, .column_offset = columns};
     for (const WeightRows& part : spec.parts) panel.columns += part.rows;
-    bytes += round_up(packed_panel_bytes(machine, panel.columns), 64);
     columns += round_up(static_cast<size_t>(panel.columns), 16);
     panels_.push_back(panel);
   }
-  packed_ = AlignedBuffer(bytes);
   if (type == ProductType::kInt8) {
     column_scale_.resize(columns);
     column_offset_.resize(columns);
   }
-  machine.pool.parallel_for(panels.size(),
-                            [&](size_t i, int) { pack_panel(machine, panels[i], panels_[i]); });
+  if (type == ProductType::kWidened) {
+    weight_rows_.resize(columns);
+    refer_to_rows(machine, panels);
+  } else {
+    pack(machine, panels);
+  }
 }
 
-size_t Linear::packed_panel_bytes(Machine& machine, int columns) const {
-  if (type_ == ProductType::kWidened)
-    return machine.kernels.widened.strips_size(columns, in_features_) * sizeof(Bf16);
-  return machine.products.packed_bytes(type_, in_features_, columns);
+void Linear::pack(Machine& machine, std::span<const PanelSpec> specs) {
+  size_t bytes = 0;
+  for (Panel& panel : panels_) {
+    panel.offset = bytes;
+    bytes += round_up(machine.products.packed_bytes(type_, in_features_, panel.columns), 64);
+  }
+  packed_ = AlignedBuffer(bytes);
+  machine.pool.parallel_for(specs.size(), [&](size_t i, int) { pack_panel(machine, specs[i], panels_[i]); });
+}
+
+void Linear::refer_to_rows(Machine& machine, std::span<const PanelSpec> specs) {
+  const auto k = static_cast<size_t>(in_features_);
+  size_t copied_rows = 0;
+  for (const PanelSpec& spec : specs)
+    for (const WeightRows& part : spec.parts)
+      if (!is_bf16_in_place(*part.weight)) copied_rows += static_cast<size_t>(part.rows);
+  packed_ = AlignedBuffer(copied_rows * k * sizeof(Bf16));
+  auto* copy = reinterpret_cast<Bf16*>(packed_.data());
+  std::vector<float> values(k);
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const Bf16** to = weight_rows_.data() + panels_[i].column_offset;
+    for (const WeightRows& part : specs[i].parts) {
+      for (int row = part.first_row; row < part.first_row + part.rows; ++row) {
+        const int64_t first = static_cast<int64_t>(row) * in_features_;
+        if (is_bf16_in_place(*part.weight)) {
+          *to++ = reinterpret_cast<const Bf16*>(part.weight->data.data()) + first;
+          continue;
+        }
+        read_floats(*part.weight, first, in_features_, values.data());
+        machine.kernels.bf16.store(values.data(), in_features_, copy);
+        *to++ = copy;
+        copy += k;
+      }
+    }
+  }
 }
 
 void Linear::pack_panel(Machine& machine, const PanelSpec& spec, const Panel& panel) {
   const auto k = static_cast<size_t>(in_features_);
   const size_t element = weight_size(type_);
-  const bool bf16_weights = type_ == ProductType::kBfloat16 || type_ == ProductType::kWidened;
   std::vector<std::byte> rows(static_cast<size_t>(panel.columns) * k * element);
   std::vector<float> values(k);
   size_t column = 0;
@@ -58,7 +95,7 @@ void Linear::pack_panel(Machine& machine, const PanelSpec& spec, const Panel& pa
     for (int row = part.first_row; row < part.first_row + part.rows; ++row, ++column) {
       std::byte* to = rows.data() + column * k * element;
       const int64_t first = static_cast<int64_t>(row) * in_features_;
-      if (bf16_weights && part.weight->dtype == checkpoint::Dtype::kBfloat16) {
+      if (type_ == ProductType::kBfloat16 && part.weight->dtype == checkpoint::Dtype::kBfloat16) {
         std::memcpy(to, part.weight->data.data() + first * 2, k * 2);
         continue;
       }
@@ -68,7 +105,6 @@ void Linear::pack_panel(Machine& machine, const PanelSpec& spec, const Panel& pa
           std::memcpy(to, values.data(), k * 4);
           break;
         case ProductType::kBfloat16:
-        case ProductType::kWidened:
           machine.kernels.bf16.store(values.data(), in_features_, reinterpret_cast<Bf16*>(to));
           break;
         case ProductType::kInt8: {
@@ -83,15 +119,13 @@ void Linear::pack_panel(Machine& machine, const PanelSpec& spec, const Panel& pa
           column_offset_[at] = 128 * sum;
           break;
         }
+        case ProductType::kWidened:
+          break;
       }
     }
   }
-  std::byte* packed = packed_.data() + panel.offset;
-  if (type_ == ProductType::kWidened)
-    machine.kernels.widened.pack_strips(reinterpret_cast<const Bf16*>(rows.data()), panel.columns,
-                                        in_features_, reinterpret_cast<Bf16*>(packed));
-  else
-    machine.products.pack(type_, in_features_, panel.columns, true, in_features_, rows.data(), packed);
+  machine.products.pack(type_, in_features_, panel.columns, true, in_features_, rows.data(),
+                        packed_.data() + panel.offset);
 }
 
 template <typename T>
@@ -191,17 +225,17 @@ void Linear::run(Machine& machine, const T* x, int64_t rows,
                        .worker = worker};
     block.values = machine.scratch[static_cast<size_t>(worker)].block.reserve(
         static_cast<size_t>(plan.block_rows) * static_cast<size_t>(panel.columns));
-    const std::byte* packed = packed_.data() + panel.offset;
     const int64_t first = block.row * in_features_;
     if (type_ == ProductType::kWidened) {
       machine.kernels.widened.product(reinterpret_cast<const float*>(input) + first, block.rows,
-                                      reinterpret_cast<const Bf16*>(packed), in_features_, panel.columns,
+                                      weight_rows_.data() + panel.column_offset, in_features_, panel.columns,
                                       block.values);
     } else {
       const Plan::Products& products = plan.products[p];
       const size_t element = type_ == ProductType::kInt8 ? sizeof(uint8_t) : sizeof(T);
       (last ? products.last : products.whole)
-          ->run(worker, input + static_cast<size_t>(first) * element, packed, block.values);
+          ->run(worker, input + static_cast<size_t>(first) * element, packed_.data() + panel.offset,
+                block.values);
     }
     if (type_ == ProductType::kInt8) finish_int8(machine, panel, block);
     epilogue(block);

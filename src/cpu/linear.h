@@ -51,13 +51,14 @@ class Linear {
  public:
   Linear() = default;
 
-  /// Packs the panels in parallel.
+  /// Packs the panels in parallel. kWidened packs nothing: it reads bf16 weights where they are, so the
+  /// tensors' data must outlive the Linear (weights of other dtypes are rounded to a copy of its own).
   Linear(Machine& machine, ProductType type, std::span<const PanelSpec> panels);
 
   /// Runs the product on `rows` rows of x [rows, in_features] (T: float for kFloat32 and kWidened, Bf16 for
-  /// kBfloat16, either for kInt8) and hands every block to the epilogue, from any worker. x must be readable, and hold finite numbers, up to the row
-  /// count rounded up to MatmulCache::bucket_rows. `range` runs some panels only. Blocks of a panel follow
-  /// each other, so its weights stay in cache.
+  /// kBfloat16, either for kInt8) and hands every block to the epilogue, from any worker. x must be readable,
+  /// and hold finite numbers, up to the row count rounded up to MatmulCache::bucket_rows. `range` runs some
+  /// panels only. Blocks of a panel follow each other, so its weights stay in cache.
   template <typename T>
   void run(Machine& machine, const T* x, int64_t rows,
            const std::function<void(const ProductBlock&)>& epilogue, PanelRange range = {}) const;
@@ -71,13 +72,14 @@ class Linear {
     int index = 0;
     int columns = 0;
     size_t offset = 0;         ///< in packed_
-    size_t column_offset = 0;  ///< in column_scale_ and column_offset_
+    size_t column_offset = 0;  ///< in column_scale_, column_offset_ and weight_rows_
   };
 
   /// How many rows a work item multiplies, and the products of the panels that run.
   struct Plan;
 
-  size_t packed_panel_bytes(Machine& machine, int columns) const;
+  void pack(Machine& machine, std::span<const PanelSpec> specs);
+  void refer_to_rows(Machine& machine, std::span<const PanelSpec> specs);
   void pack_panel(Machine& machine, const PanelSpec& spec, const Panel& panel);
   Plan plan(Machine& machine, std::span<const Panel> panels, int64_t rows) const;
   template <typename T>
@@ -91,8 +93,9 @@ class Linear {
   int in_features_ = 0;
   std::vector<Panel> panels_;
   AlignedBuffer packed_;
-  std::vector<float> column_scale_;     // int8 only
-  std::vector<int32_t> column_offset_;  // int8 only: 128 x the column's sum
+  std::vector<const Bf16*> weight_rows_;  // kWidened only: in_features values for each column
+  std::vector<float> column_scale_;       // int8 only
+  std::vector<int32_t> column_offset_;    // int8 only: 128 x the column's sum
 };
 
 }  // namespace d3::cpu

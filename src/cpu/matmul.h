@@ -20,8 +20,8 @@ enum class ProductType { kFloat32, kBfloat16, kInt8, kWidened };
 /// Bytes of one element of the right-hand side (weights).
 size_t weight_size(ProductType type);
 
-/// C[m, n] (+)= A[m, k] · B[k, n], of any type but kWidened. A is row-major with k columns; C is row-major with n columns; B is in the
-/// layout that MatmulCache::pack gave it.
+/// C[m, n] (+)= A[m, k] · B[k, n], of any type but kWidened. A is row-major with k columns; C is row-major
+/// with n columns; B is in the layout that MatmulCache::pack gave it.
 struct MatmulShape {
   ProductType type = ProductType::kFloat32;
   int m = 0;

@@ -121,7 +121,7 @@ TextWeights pack_text_weights(Machine& machine, const checkpoint::Checkpoint& ch
   weights.embed_tokens = tensors.embed_tokens;
   for (const model::LayerTensors& layer : tensors.layers) {
     weights.layers.push_back(pack_layer(machine, type, checkpoint.config().text, layer));
-    release_layer_pages(checkpoint, layer);
+    if (type != ProductType::kWidened) release_layer_pages(checkpoint, layer);
     if (on_progress)
       on_progress(static_cast<double>(weights.layers.size()) / static_cast<double>(tensors.layers.size()));
   }

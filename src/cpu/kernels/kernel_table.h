@@ -79,23 +79,14 @@ struct TypedKernels {
 /// fp32 rows times bf16 weights: the weights are widened in cache, strip by strip, and multiplied and added in
 /// fp32. Exact for bf16 weights, and as fast as the CPU's fp32.
 struct WidenedKernels {
-  int tile_rows;      ///< rows of x that one pass over a strip multiplies
-  int strip_columns;  ///< outputs whose sums a tile keeps in registers
-
-  /// W [k, n], given as its transpose `rows` [n, k], as strips [ceil(n / strip_columns)][k][strip_columns];
-  /// columns beyond n are zero.
-  void (*pack_strips)(const Bf16* rows, int n, int k, Bf16* strips);
+  int tile_rows;  ///< rows of x that one pass over a strip multiplies
 
   /// x [rows, k] as tiles [ceil(rows / tile_rows)][k][tile_rows]; rows that are not there are not written.
   void (*pack_tiles)(const float* x, int rows, int k, float* tiles);
 
-  /// c [rows, n] = x · W.
-  void (*product)(const float* tiles, int rows, const Bf16* strips, int k, int n, float* c);
-
-  size_t strips_size(int n, int k) const {
-    return static_cast<size_t>((n + strip_columns - 1) / strip_columns * strip_columns) *
-           static_cast<size_t>(k);
-  }
+  /// c [rows, n] = x · W for W [k, n]; weights[column] points at the k values of a column (a row of the
+  /// checkpoint's [n, k] tensor, read in place).
+  void (*product)(const float* tiles, int rows, const Bf16* const* weights, int k, int n, float* c);
 };
 
 struct KernelTable {

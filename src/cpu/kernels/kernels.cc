@@ -18,6 +18,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "hwy/contrib/math/math-inl.h"
+#include "hwy/cache_control.h"
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
@@ -54,8 +55,6 @@ KernelTable make_table(const char* name) {
           .f32 = typed_kernels<float>(),
           .bf16 = typed_kernels<Bf16>(),
           .widened = {.tile_rows = kTileRows,
-                      .strip_columns = kTileColumns,
-                      .pack_strips = pack_strips,
                       .pack_tiles = pack_tiles,
                       .product = widened_product},
           .add = add_rows,

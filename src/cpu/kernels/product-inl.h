@@ -1,5 +1,5 @@
-// cpu/kernels/product-inl.h: fp32 rows times bf16 weights, widened in cache: exact products of what is stored,
-// at the rate of fp32 multiply-adds, for every target.
+// cpu/kernels/product-inl.h: fp32 rows times bf16 weights, widened in cache: exact products of what is
+// stored, at the rate of fp32 multiply-adds, for every target.
 //
 // The loops are Goto's (Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008): a
 // strip of kTileColumns weights x kDepth inputs is widened into the L1 cache once and multiplied with every
@@ -7,27 +7,67 @@
 
 // Vectors of columns and rows of a tile: what the target's registers hold beside the operands.
 constexpr int kTileVectors = 2;
-constexpr int kTileRows = HWY_MAX_BYTES >= 64 ? 12 : 6;
-constexpr int kTileColumns = kTileVectors * HWY_MAX_BYTES / static_cast<int>(sizeof(float));
+constexpr int kTileRows = HWY_LANES(float) >= 16 ? 12 : 6;
+constexpr int kTileColumns = kTileVectors * static_cast<int>(HWY_LANES(float));
 // Inputs a strip is widened for: with 32 columns 32 KiB, which an L1 cache holds beside a tile's rows.
 constexpr int kDepth = 256;
 
-/// [k, n] weights as strips [n / kTileColumns][k][kTileColumns]; columns beyond n are zero.
-/// rows: [n, k], as checkpoints store them.
-void pack_strips(const Bf16* rows, int n, int k, Bf16* strips) {
-  constexpr int kBlock = 16;  // inputs written at once, so that each row's cache line is read once
-  for (int first = 0; first < n; first += kTileColumns) {
-    for (int input = 0; input < k; input += kBlock) {
-      const int inputs = std::min(kBlock, k - input);
-      for (int column = 0; column < kTileColumns; ++column) {
-        const bool there = first + column < n;
-        const Bf16* row = rows + static_cast<ptrdiff_t>(first + column) * k + input;
-        Bf16* out = strips + static_cast<ptrdiff_t>(input) * kTileColumns + column;
-        for (int i = 0; i < inputs; ++i) out[i * kTileColumns] = there ? row[i] : Bf16{};
-      }
-    }
-    strips += static_cast<ptrdiff_t>(k) * kTileColumns;
-  }
+#if HWY_TARGET != HWY_SCALAR
+/// One block of 128 bits from each of weights[0], weights[4], .. at `input`: 8 inputs of every fourth column.
+HWY_INLINE Vec load_every_fourth(const Bf16* const* weights, int input) {
+  using Quarter = hn::Full128<float>;
+  const auto at = [&](int column) {
+    return hn::LoadU(Quarter(), reinterpret_cast<const float*>(weights[column] + input));
+  };
+#if HWY_MAX_BYTES == 64
+  const hn::Full256<float> half;
+  return hn::Combine(F32(), hn::Combine(half, at(12), at(8)), hn::Combine(half, at(4), at(0)));
+#elif HWY_MAX_BYTES == 32
+  return hn::Combine(F32(), at(4), at(0));
+#else
+  return at(0);
+#endif
+}
+
+/// Widens 8 inputs of lanes() columns: strip[8][kTileColumns], one vector of each row. Pairs of inputs are
+/// transposed as 32-bit values, then parted.
+HWY_INLINE void widen_block(const Bf16* const* weights, int input, float* strip) {
+  const F32 d;
+  const hn::RebindToUnsigned<F32> bits;
+  const hn::Repartition<uint64_t, F32> d64;
+  const Vec r0 = load_every_fourth(weights, input);
+  const Vec r1 = load_every_fourth(weights + 1, input);
+  const Vec r2 = load_every_fourth(weights + 2, input);
+  const Vec r3 = load_every_fourth(weights + 3, input);
+  const auto low01 = hn::BitCast(d64, hn::InterleaveLower(d, r0, r1));
+  const auto low23 = hn::BitCast(d64, hn::InterleaveLower(d, r2, r3));
+  const auto high01 = hn::BitCast(d64, hn::InterleaveUpper(d, r0, r1));
+  const auto high23 = hn::BitCast(d64, hn::InterleaveUpper(d, r2, r3));
+  const auto part = [&](hn::Vec<decltype(d64)> pairs, int pair) {
+    const auto both = hn::BitCast(bits, pairs);
+    float* to = strip + static_cast<ptrdiff_t>(2 * pair) * kTileColumns;
+    hn::Store(hn::BitCast(d, hn::ShiftLeft<16>(both)), d, to);
+    hn::Store(hn::BitCast(d, hn::And(both, hn::Set(bits, 0xFFFF0000U))), d, to + kTileColumns);
+  };
+  part(hn::InterleaveLower(d64, low01, low23), 0);
+  part(hn::InterleaveUpper(d64, low01, low23), 1);
+  part(hn::InterleaveLower(d64, high01, high23), 2);
+  part(hn::InterleaveUpper(d64, high01, high23), 3);
+}
+#endif
+
+/// strip[depth][kTileColumns] = inputs input .. input + depth of kTileColumns columns.
+void widen_strip(const Bf16* const* weights, int input, int depth, float* strip) {
+  int i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const auto n = static_cast<ptrdiff_t>(lanes());
+  for (; i + 8 <= depth; i += 8)
+    for (int v = 0; v < kTileVectors; ++v)
+      widen_block(weights + v * n, input + i, strip + static_cast<ptrdiff_t>(i) * kTileColumns + v * n);
+#endif
+  for (; i < depth; ++i)
+    for (int column = 0; column < kTileColumns; ++column)
+      strip[static_cast<ptrdiff_t>(i) * kTileColumns + column] = to_float(weights[column][input + i]);
 }
 
 /// One tile: up to kTileRows rows of x [rows, k] as [k][kTileRows].
@@ -102,19 +142,39 @@ constexpr std::array<MultiplyTile, sizeof...(kRows)> tile_kernels(std::integer_s
 /// multiply_tile for 1 .. kTileRows rows.
 constexpr auto kMultiplyTile = tile_kernels(std::make_integer_sequence<int, kTileRows>());
 
-/// c [rows, n] = x · W, x packed by pack_tiles, W by pack_strips; see WidenedKernels.
-void widened_product(const float* tiles, int rows, const Bf16* strips, int k, int n, float* c) {
+/// Asks for the cache lines of the part `part` of `parts` of a strip, so that widen_strip finds them.
+HWY_INLINE void prefetch_strip(const Bf16* const* weights, int input, int depth, int part, int parts) {
+  constexpr int kLine = 64 / sizeof(Bf16);
+  for (int column = part; column < kTileColumns; column += parts)
+    for (int i = 0; i < depth; i += kLine) hwy::Prefetch(weights[column] + input + i);
+}
+
+/// The columns of one strip; those beyond the last repeat it and are never stored.
+struct StripColumns {
+  const Bf16* weights[kTileColumns];
+
+  StripColumns(const Bf16* const* columns, int count) {
+    for (int i = 0; i < kTileColumns; ++i) weights[i] = columns[std::min(i, count - 1)];
+  }
+};
+
+void widened_product(const float* tiles, int rows, const Bf16* const* weights, int k, int n, float* c) {
   HWY_ALIGN float strip[kDepth * kTileColumns];
+  const int row_tiles = (rows + kTileRows - 1) / kTileRows;
   for (int input = 0; input < k; input += kDepth) {
     const int depth = std::min(kDepth, k - input);
     for (int column = 0; column < n; column += kTileColumns) {
-      const Bf16* from = strips + static_cast<ptrdiff_t>(column) * k + input * kTileColumns;
-      for (int i = 0; i < depth * kTileColumns; i += static_cast<int>(lanes()))
-        hn::Store(load(from + i, lanes()), F32(), strip + i);
-      for (int row = 0; row < rows; row += kTileRows) {
-        const int tile_rows = std::min(kTileRows, rows - row);
-        kMultiplyTile[static_cast<size_t>(tile_rows - 1)](
-            tiles + static_cast<ptrdiff_t>(row) * k + input * kTileRows, strip, depth,
+      widen_strip(StripColumns(weights + column, n - column).weights, input, depth, strip);
+      const bool last = column + kTileColumns >= n;
+      const int next_column = last ? 0 : column + kTileColumns;
+      const int next_input = last ? input + kDepth : input;
+      const StripColumns next(weights + next_column, n - next_column);
+      for (int tile = 0; tile < row_tiles; ++tile) {
+        if (next_input < k)
+          prefetch_strip(next.weights, next_input, std::min(kDepth, k - next_input), tile, row_tiles);
+        const int row = tile * kTileRows;
+        kMultiplyTile[static_cast<size_t>(std::min(kTileRows, rows - row) - 1)](
+            tiles + static_cast<ptrdiff_t>(row) * k + static_cast<ptrdiff_t>(input) * kTileRows, strip, depth,
             {.c = c + static_cast<ptrdiff_t>(row) * n + column,
              .stride = n,
              .columns = static_cast<size_t>(std::min(kTileColumns, n - column)),
