@@ -1,7 +1,15 @@
 #include "api/systemone.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "api/assets.h"
 #include "api/models.h"
+#include "api/multipart.h"
 #include "decision/answer.h"
+#include "decision/refuse.h"
 #include "decision/validation.h"
 #include "json/parse.h"
 #include "json/write.h"
@@ -77,10 +85,31 @@ void append_answer(std::string& out, const Question& question, const Answer& ans
   out += '}';
 }
 
+/// Takes out the part `request`, which holds the JSON of a multipart body.
+std::string_view take_json_part(std::vector<Part>& parts) {
+  const auto part = std::ranges::find(parts, "request", &Part::name);
+  if (part == parts.end()) decision::refuse("request", "there is no part of this name; it holds the JSON");
+  const std::string_view json = part->content;
+  parts.erase(part);
+  return json;
+}
+
 }  // namespace
 
-decision::Request parse_systemone(std::string_view body, const ServedModel& model) {
-  decision::Request request = decision::parse_request(json::parse(body));
+decision::Request parse_systemone(std::string_view body, const ServedModel& model,
+                                  std::string_view content_type) {
+  std::vector<Part> parts;
+  if (is_multipart(content_type)) {
+    parts = parse_multipart(content_type, body);
+    body = take_json_part(parts);
+  }
+  json::Value value = json::parse(body);
+  std::vector<std::string> images = take_assets(decision::require_object_body(value), parts);
+  decision::Request request = decision::parse_request(std::move(value));
+  std::ranges::move(images, std::back_inserter(request.images));
+  decision::check_media_placeholders(request);
+  if (request.model == kSdkDefaultModel && std::ranges::find(model.names, request.model) == model.names.end())
+    request.model.clear();
   check_served(request, model);
   return request;
 }

@@ -62,7 +62,8 @@ DecisionTask::Parsed DecisionTask::parse(std::string_view body) const {
               return api::write_decisions(*parsed, answers, served, info);
             }};
   }
-  auto request = std::make_shared<const decision::Request>(api::parse_systemone(body, served));
+  auto request =
+      std::make_shared<const decision::Request>(api::parse_systemone(body, served, context_.content_type));
   return {.request = request, .write = [request, &served](auto answers, const auto& info) {
             return api::write_systemone(*request, answers, served, info);
           }};

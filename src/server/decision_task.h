@@ -28,7 +28,8 @@ class DecisionTask : public Pending, public std::enable_shared_from_this<Decisio
   struct Context {
     Endpoint endpoint;
     std::string request_id;
-    ServingModel& model;  ///< outlives the task
+    std::string content_type;  ///< of the body, as sent
+    ServingModel& model;       ///< outlives the task
     boost::asio::io_context& io;
     boost::asio::thread_pool& workers;
     std::optional<std::chrono::milliseconds> timeout;

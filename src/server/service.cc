@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "api/models.h"
+#include "api/multipart.h"
 #include "server/decision_task.h"
 
 namespace d3::server {
@@ -35,8 +36,11 @@ Admitted Service::check(const RequestHead& head) const {
                 fmt::format("{} takes {}", route->path, allowed_methods(*route)));
   if (!route->asks) return {.route = route, .model = nullptr};
   ServingModel& model = readiness_.model();
-  if (!is_json(head.content_type))
-    throw Error(ErrorCode::kUnsupportedMediaType, "the body must be sent as content-type application/json");
+  const bool takes_form = route->endpoint == Endpoint::kSystemOne;
+  if (!is_json(head.content_type) && !(takes_form && api::is_multipart(head.content_type)))
+    throw Error(ErrorCode::kUnsupportedMediaType,
+                fmt::format("the body must be sent as content-type application/json{}",
+                            takes_form ? " or multipart/form-data" : ""));
   if (!head.content_encoding.empty() && head.content_encoding != "identity")
     throw Error(ErrorCode::kUnsupportedMediaType, "content-encoding must be absent or identity");
   return {.route = route, .model = &model};
@@ -57,6 +61,7 @@ std::shared_ptr<Pending> Service::answer(const Admitted& admitted, const Request
   auto task = std::make_shared<DecisionTask>(
       DecisionTask::Context{.endpoint = admitted.route->endpoint,
                             .request_id = head.request_id,
+                            .content_type = head.content_type,
                             .model = *admitted.model,
                             .io = io_,
                             .workers = workers_,

@@ -116,6 +116,21 @@ TEST(Http, TakesJsonOnly) {
   EXPECT_EQ(client.receive().status, 400);  // read, and found without a state
 }
 
+TEST(Http, TakesFormsAtSystemoneAlone) {
+  TestServer server;
+  HttpClient client = server.ready_client();
+  const std::string body =
+      "--b\r\ncontent-disposition: form-data; name=\"request\"\r\n\r\n" + std::string(kAsk) + "\r\n--b--";
+  const auto form = [&](const std::string& path) {
+    client.send("POST " + path +
+                " HTTP/1.1\r\nhost: test\r\ncontent-type: multipart/form-data; boundary=b\r\n" +
+                "content-length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+    return client.receive();
+  };
+  EXPECT_EQ(form("/v1/systemone").status, 200);
+  expect_error(form("/v1/decisions"), 415, "UnsupportedMediaTypeError");
+}
+
 TEST(Http, EchoesAUsableRequestId) {
   TestServer server;
   HttpClient client = server.ready_client();

@@ -1,0 +1,25 @@
+// api/assets.h: the field `assets` of POST /v1/systemone, as typesafe-sdk sends it: images under names that
+// the state and the questions may mention, each a part of a multipart body or base64 text in place.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "api/multipart.h"
+#include "json/value.h"
+
+namespace d3::api {
+
+inline constexpr size_t kMaxAssets = 64;
+inline constexpr size_t kMaxImageBytes = 8'000'000;  ///< encoded (contract, section 2)
+
+/// Takes the member `assets` out of a body; its images as `data:image/<png|jpeg|webp>;base64,` URLs, none
+/// where it is absent or null. Their order is that in which the strings of the state and then of each
+/// question's instructions and criteria mention the assets' names; those nobody mentions follow in their own
+/// order. Every one of `parts` must be claimed by exactly one asset. Throws Error(kInvalidArgument) with the
+/// path at fault: `assets`, `assets.<name>`, `assets.<name>.part`.
+std::vector<std::string> take_assets(json::Object& body, std::span<const Part> parts);
+
+}  // namespace d3::api
