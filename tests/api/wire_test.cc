@@ -1,5 +1,6 @@
 #include <fstream>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,36 @@ std::string shape(const Value& value) {
   return value.is_null() ? "null" : "boolean";
 }
 
+struct Recorded {
+  std::string name;
+  std::string body;
+  int64_t status;
+  Value answer;
+};
+
+/// What vLLM answered to bodies that are read here. Others need a server (tests/clients/wire_test.py has them
+/// all), a tokenizer or an image decoder.
+std::vector<Recorded> recorded_bodies() {
+  const std::set<std::string> elsewhere = {"state_too_long", "images_bad_png", "images_bad_base64",
+                                           "images_http_unreachable"};
+  std::vector<Recorded> all;
+  std::ifstream file(test::data_path("wire-vllm.jsonl"));
+  for (std::string line; std::getline(file, line);) {
+    const Value entry = json::parse(line);
+    const Value& request = *entry.find("request");
+    const Value& type = *request.find("content_type");
+    const std::string& name = entry.find("name")->as_string();
+    if (request.find("path")->as_string() != "/v1/systemone" ||
+        request.find("method")->as_string() != "POST" || !type.is_string() ||
+        !type.as_string().starts_with("application/json") || elsewhere.contains(name))
+      continue;
+    const Value& response = *entry.find("response");
+    all.push_back({name, request.find("body")->as_string(),
+                   *json::to_int64(response.find("status")->as_number()), *response.find("body")});
+  }
+  return all;
+}
+
 std::string legends(const Value& body) {
   std::string text;
   for (const json::Member& answer : body.find("answers")->as_object())
@@ -68,18 +99,12 @@ std::string legends(const Value& body) {
 // for 200, equal keys, order and kinds. Every difference is a line of docs/compatibility.md.
 TEST(Wire, StatusesAndShapesEqualVllms) {
   const std::map<std::string, int> other_status = {{"images_file_url", 400}};
-  std::ifstream file(test::data_path("wire_systemone.jsonl"));
-  ASSERT_TRUE(file);
-  int cases = 0;
-  for (std::string line; std::getline(file, line); ++cases) {
-    const Value recorded = json::parse(line);
-    const std::string& name = recorded.find("name")->as_string();
-    const Value& theirs = *recorded.find("answer");
-    const Reply ours = serve(recorded.find("body")->as_string());
+  const std::vector<Recorded> all = recorded_bodies();
+  EXPECT_EQ(all.size(), 75U);
+  for (const auto& [name, body, status, theirs] : all) {
+    const Reply ours = serve(body);
     const auto differs = other_status.find(name);
-    const auto expected = differs != other_status.end()
-                              ? differs->second
-                              : *json::to_int64(recorded.find("status")->as_number());
+    const auto expected = differs != other_status.end() ? differs->second : status;
     EXPECT_EQ(ours.status, expected) << name << ": " << json::render(ours.body);
     if (ours.status == 200) {
       EXPECT_EQ(shape(ours.body), shape(theirs)) << name;
@@ -97,23 +122,20 @@ TEST(Wire, StatusesAndShapesEqualVllms) {
     EXPECT_EQ(error.as_object()[3].key, "code") << name;
     EXPECT_EQ(json::render(*error.find("code")), std::to_string(ours.status)) << name;
   }
-  EXPECT_EQ(cases, 75);
 }
 
 // Where vLLM names a field, we name the same one (without its "body." in front).
 TEST(Wire, ParamsNameVllmsFields) {
-  std::ifstream file(test::data_path("wire_systemone.jsonl"));
   int named = 0;
-  for (std::string line; std::getline(file, line);) {
-    const Value recorded = json::parse(line);
-    const Value* const error = recorded.find("answer")->find("error");
+  for (const Recorded& recorded : recorded_bodies()) {
+    const Value* const error = recorded.answer.find("error");
     if (error == nullptr || !error->find("param")->is_string()) continue;
     std::string theirs = error->find("param")->as_string();
     if (theirs == "body" || theirs == "body.15")
       continue;  // no field: the body itself, and a place in its text
     if (theirs.starts_with("body.")) theirs.erase(0, 5);
-    const Value ours = serve(recorded.find("body")->as_string()).body;
-    EXPECT_EQ(ours.find("error")->find("param")->as_string(), theirs) << line;
+    const Value ours = serve(recorded.body).body;
+    EXPECT_EQ(ours.find("error")->find("param")->as_string(), theirs) << recorded.name;
     ++named;
   }
   EXPECT_EQ(named, 12);
