@@ -57,4 +57,16 @@ Bf16Rates measure_bf16_rates(Machine& machine) {
   return {.bfloat16 = kOperations / native_seconds, .float32 = kOperations / widened_seconds};
 }
 
+bool int8_products_are_exact(Machine& machine) {
+  if (!machine.products.supports(ProductType::kInt8)) return false;
+  const std::vector<uint8_t> x(static_cast<size_t>(kRows) * kIn, 255);
+  const std::vector<int8_t> weights(static_cast<size_t>(kIn) * kOut, 127);
+  std::vector<std::byte> packed(machine.products.packed_bytes(ProductType::kInt8, kIn, kOut));
+  machine.products.pack(ProductType::kInt8, kIn, kOut, true, kIn, weights.data(), packed.data());
+  std::vector<int32_t> sums(static_cast<size_t>(kRows) * kOut);
+  machine.products.get({ProductType::kInt8, kRows, kIn, kOut, false})
+      .run(0, x.data(), packed.data(), sums.data());
+  return std::ranges::all_of(sums, [](int32_t sum) { return sum == 255 * 127 * kIn; });
+}
+
 }  // namespace d3::cpu

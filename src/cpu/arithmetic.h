@@ -1,4 +1,4 @@
-// cpu/arithmetic.h: which products of bf16 weights are faster on this CPU.
+// cpu/arithmetic.h: what this CPU's products are worth, found by running them.
 #pragma once
 
 #include "cpu/machine.h"
@@ -15,5 +15,9 @@ struct Bf16Rates {
 /// milliseconds. CPUs with AVX512_BF16 differ by a factor of eight in how fast it is, from half the fp32 rate
 /// to twice, so their feature flags do not tell.
 Bf16Rates measure_bf16_rates(Machine& machine);
+
+/// Whether int8 products exist here and add without saturating: without VNNI, AVX2 adds pairs of u8 x s8
+/// products in 16 bits, which large values overflow.
+bool int8_products_are_exact(Machine& machine);
 
 }  // namespace d3::cpu

@@ -52,17 +52,17 @@ class CpuExecutor : public model::Executor {
   model::ExecutorOptions options_;
 };
 
-/// Refuses, before any weight is packed, what oneDNN cannot multiply on this CPU.
-void require(Machine& machine, ProductType type, const char* what) {
-  if (!machine.products.supports(type))
-    throw Error(ErrorCode::kUnsupported,
-                std::string("this CPU has no ") + what + " products; float32 runs on every CPU");
+[[noreturn]] void refuse(const char* what) {
+  throw Error(ErrorCode::kUnsupported,
+              std::string("this CPU has no ") + what + " products; float32 and bfloat16 run on every CPU");
 }
 
 /// Whether activations are rounded to bf16 between products.
 bool rounds_activations(Machine& machine, const ExecutorOptions& options) {
   if (options.dtype == Dtype::kFloat32 || options.arithmetic == Arithmetic::kFloat32) return false;
   if (options.arithmetic == Arithmetic::kBfloat16) return true;
+  // Beside int8 only attention multiplies activations: too little to choose by.
+  if (options.dtype == Dtype::kInt8) return machine.products.supports(ProductType::kBfloat16);
   const Bf16Rates rates = measure_bf16_rates(machine);
   return rates.bfloat16 > rates.float32;
 }
@@ -95,10 +95,10 @@ std::unique_ptr<model::Executor> make_executor(const checkpoint::Checkpoint& che
                 "the CPU target cannot be changed after the first product of a process");
   auto machine = std::make_unique<Machine>(kernels, options.threads);
   use_one_thread_for_products();
-  if (options.dtype == Dtype::kInt8) require(*machine, ProductType::kInt8, "int8");
+  if (options.dtype == Dtype::kInt8 && !int8_products_are_exact(*machine)) refuse("exact int8");
   if (!rounds_activations(*machine, options))
     return std::make_unique<CpuExecutor<float>>(checkpoint, std::move(machine), options);
-  require(*machine, ProductType::kBfloat16, "bfloat16");
+  if (!machine->products.supports(ProductType::kBfloat16)) refuse("bfloat16");
   return std::make_unique<CpuExecutor<Bf16>>(checkpoint, std::move(machine), options);
 }
 

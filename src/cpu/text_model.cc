@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 
 #include "base/error.h"
 #include "cpu/weight_rows.h"
@@ -55,6 +54,7 @@ TextModel<T>::TextModel(Machine& machine, const checkpoint::Checkpoint& checkpoi
                   .head_dim = config_.head_dim,
                   .causal = decision_.attention_mode == checkpoint::AttentionMode::kCausal}),
       rotary_(config_.rope_theta, config_.rotary_dim),
+      exact_products_(type == ProductType::kFloat32 || type == ProductType::kWidened),
       shared_layers_(count_shared_layers(config_)) {}
 
 template <typename T>
@@ -193,8 +193,7 @@ void TextModel<T>::readout(float* logits, int64_t questions) {
                                   normed + row * config_.hidden_size);
   // The reference rounds a bf16 readout's inputs and outputs even when all else is fp32. Between rounded
   // products that would only add to the error, so there the readout stays fp32 over bf16 weights.
-  const bool narrow =
-      decision_.readout_dtype == checkpoint::ReadoutDtype::kBfloat16 && std::is_same_v<T, float>;
+  const bool narrow = decision_.readout_dtype == checkpoint::ReadoutDtype::kBfloat16 && exact_products_;
   if (narrow)
     for (size_t i = 0; i < count; ++i) normed[i] = to_float(to_bf16(normed[i]));
   weights_.readout.run(machine_, normed, questions, [&](const ProductBlock& block) {

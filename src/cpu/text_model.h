@@ -81,6 +81,7 @@ class TextModel {
   TextWeights weights_;
   Attention<T> attention_;
   RotaryTable rotary_;
+  const bool exact_products_;   // as exact as the reference's float32
   const size_t shared_layers_;  // leading causal layers, run once per shared prefix
   Observer observer_;
   model::ExecutorCounters counters_;

@@ -26,17 +26,10 @@ std::optional<int64_t> prompt_limit(const LoadOptions& options, const checkpoint
 
 std::unique_ptr<model::Executor> make_executor(const checkpoint::Checkpoint& checkpoint,
                                                const LoadOptions& options) {
-  cpu::ExecutorOptions executor{.dtype = options.dtype.value_or(cpu::Dtype::kBfloat16),
-                                .threads = options.threads,
-                                .cpu_target = options.cpu_target,
-                                .on_progress = options.on_progress};
-  try {
-    return cpu::make_executor(checkpoint, executor);
-  } catch (const Error& error) {
-    if (options.dtype || error.code() != ErrorCode::kUnsupported) throw;
-    executor.dtype = cpu::Dtype::kFloat32;
-    return cpu::make_executor(checkpoint, executor);
-  }
+  return cpu::make_executor(checkpoint, {.dtype = options.dtype.value_or(cpu::Dtype::kBfloat16),
+                                         .threads = options.threads,
+                                         .cpu_target = options.cpu_target,
+                                         .on_progress = options.on_progress});
 }
 
 }  // namespace
