@@ -76,8 +76,8 @@ struct TypedKernels {
   float (*quantize)(const T* x, int n, uint8_t* out);
 };
 
-/// fp32 rows times bf16 weights: the weights are widened in cache, strip by strip, and multiplied and added in
-/// fp32. Exact for bf16 weights, and as fast as the CPU's fp32.
+/// fp32 rows times bf16 weights: the weights are widened in cache, strip by strip, and multiplied and added
+/// in fp32. Exact for bf16 weights, and as fast as the CPU's fp32.
 struct WidenedKernels {
   int tile_rows;  ///< rows of x that one pass over a strip multiplies
 
