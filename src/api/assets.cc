@@ -10,6 +10,7 @@
 #include <openssl/evp.h>
 
 #include "decision/refuse.h"
+#include "media/image_type.h"
 
 namespace d3::api {
 namespace {
@@ -20,12 +21,15 @@ using decision::shown;
 using json::Member;
 using json::Value;
 
-/// The image type that a file's first bytes show, empty for another.
-std::string_view image_type(std::string_view bytes) {
-  if (bytes.starts_with("\x89PNG\r\n\x1a\n")) return "png";
-  if (bytes.starts_with("\xff\xd8\xff")) return "jpeg";
-  if (bytes.starts_with("RIFF") && bytes.substr(std::min<size_t>(8, bytes.size())).starts_with("WEBP"))
-    return "webp";
+std::string_view subtype(media::ImageType type) {
+  switch (type) {
+    case media::ImageType::kPng:
+      return "png";
+    case media::ImageType::kJpeg:
+      return "jpeg";
+    case media::ImageType::kWebp:
+      return "webp";
+  }
   return {};
 }
 
@@ -49,9 +53,9 @@ std::string first_bytes(std::string_view text) {
 }
 
 std::string image_url(std::string_view first, std::string_view encoded, const std::string& path) {
-  const std::string_view type = image_type(first);
-  if (type.empty()) refuse(path, "must be a PNG, JPEG or WebP image");
-  return fmt::format("data:image/{};base64,{}", type, encoded);
+  const std::optional<media::ImageType> type = media::image_type(first);
+  if (!type) refuse(path, "must be a PNG, JPEG or WebP image");
+  return fmt::format("data:image/{};base64,{}", subtype(*type), encoded);
 }
 
 void check_size(size_t bytes, const std::string& path) {

@@ -9,11 +9,12 @@
 
 #include "api/multipart.h"
 #include "json/value.h"
+#include "media/media.h"
 
 namespace d3::api {
 
 inline constexpr size_t kMaxAssets = 64;
-inline constexpr size_t kMaxImageBytes = 8'000'000;  ///< encoded (contract, section 2)
+inline constexpr size_t kMaxImageBytes = media::MediaOptions{}.max_image_bytes;  ///< encoded
 
 /// Takes the member `assets` out of a body; its images as `data:image/<png|jpeg|webp>;base64,` URLs, none
 /// where it is absent or null. Their order is that in which the strings of the state and then of each

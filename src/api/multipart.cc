@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/ascii.h"
 #include "decision/refuse.h"
 
 namespace d3::api {
@@ -17,18 +18,6 @@ constexpr std::string_view kLineEnd = "\r\n";
 
 [[noreturn]] void refuse_form(std::string_view reason) {
   decision::refuse("", fmt::format("invalid multipart/form-data: {}", reason));
-}
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool equals_ignoring_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 /// The header value before its parameters.
@@ -72,7 +61,7 @@ std::optional<std::string> parameter(std::string_view header, std::string_view n
 }
 
 bool is_boundary_character(char c) {
-  return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') ||
+  return (c >= '0' && c <= '9') || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z') ||
          std::string_view("'()+_,-./:=? ").find(c) != std::string_view::npos;
 }
 

@@ -106,8 +106,10 @@ decision::Request parse_systemone(std::string_view body, const ServedModel& mode
   json::Value value = json::parse(body);
   std::vector<std::string> images = take_assets(decision::require_object_body(value), parts);
   decision::Request request = decision::parse_request(std::move(value));
-  std::ranges::move(images, std::back_inserter(request.images));
-  decision::check_media_placeholders(request);
+  if (!images.empty()) {
+    std::ranges::move(images, std::back_inserter(request.images));
+    decision::check_media_placeholders(request);
+  }
   if (request.model == kSdkDefaultModel && std::ranges::find(model.names, request.model) == model.names.end())
     request.model.clear();
   check_served(request, model);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/ascii.h"
 #include "decision/describe.h"
 #include "decision/refuse.h"
 #include "json/number.h"
@@ -167,8 +168,7 @@ std::string describe_state(Value&& state) {
 
 std::string lower_ascii(std::string_view text) {
   std::string lower(text);
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  std::ranges::transform(lower, lower.begin(), ascii_lower);
   return lower;
 }
 

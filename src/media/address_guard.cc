@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdint>
 #include <cstring>
 #include <string>
 
 #include <netinet/in.h>
+
+#include "base/ascii.h"
 
 namespace d3::media {
 namespace {
@@ -120,7 +121,7 @@ Ipv6 as_ipv6(const sockaddr& address) {
 std::string plain_name(std::string_view host) {
   if (host.ends_with('.')) host.remove_suffix(1);
   std::string name(host);
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::ranges::transform(name, name.begin(), ascii_lower);
   return name;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/ascii.h"
 #include "media/refusal.h"
 
 namespace d3::media {
@@ -25,11 +26,6 @@ constexpr std::array<uint8_t, 256> base64_values() {
 
 constexpr std::array<uint8_t, 256> kValues = base64_values();
 
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
-
 /// Letters, digits and the punctuation that RFC 6838 allows in names of types and parameters.
 bool is_name(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
@@ -43,7 +39,7 @@ bool is_media_type(std::string_view text, std::string_view type) {
   size_t end = std::min(text.find(';'), text.size());
   const std::string_view essence = text.substr(0, end);
   const size_t slash = essence.find('/');
-  if (slash == std::string_view::npos || !equal_ignoring_case(essence.substr(0, slash), type) ||
+  if (slash == std::string_view::npos || !equals_ignoring_case(essence.substr(0, slash), type) ||
       !is_name(essence.substr(slash + 1)))
     return false;
   while (end < text.size()) {
@@ -74,9 +70,7 @@ std::vector<std::byte> decode_base64(std::string_view text, size_t max_bytes) {
   if (text.size() % 4 != 0) refuse("the data URL is not valid base64: its length is no multiple of 4");
   const size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
   const size_t size = text.size() / 4 * 3 - padding;
-  if (size > max_bytes)
-    refuse("the data URL's " + std::to_string(size) + " bytes are more than the " +
-           std::to_string(max_bytes) + " allowed");
+  check_byte_count("data URL", size, max_bytes);
   std::vector<std::byte> decoded(size);
   std::byte* out = decoded.data();
   const size_t whole = size / 3 * 4;
@@ -98,7 +92,9 @@ std::vector<std::byte> decode_base64(std::string_view text, size_t max_bytes) {
 
 }  // namespace
 
-bool is_data_url(std::string_view url) { return equal_ignoring_case(url.substr(0, kScheme.size()), kScheme); }
+bool is_data_url(std::string_view url) {
+  return equals_ignoring_case(url.substr(0, kScheme.size()), kScheme);
+}
 
 std::vector<std::byte> decode_data_url(std::string_view url, std::string_view type, size_t max_bytes) {
   const std::string form = "data:" + std::string(type) + "/…;base64,…";
@@ -107,7 +103,7 @@ std::vector<std::byte> decode_data_url(std::string_view url, std::string_view ty
   std::string_view header = url.substr(kScheme.size(), comma - kScheme.size());
   constexpr std::string_view kEncoding = ";base64";
   const size_t at = header.size() < kEncoding.size() ? 0 : header.size() - kEncoding.size();
-  if (!equal_ignoring_case(header.substr(at), kEncoding) || !is_media_type(header.substr(0, at), type))
+  if (!equals_ignoring_case(header.substr(at), kEncoding) || !is_media_type(header.substr(0, at), type))
     refuse("the data URL must have the form " + form);
   return decode_base64(url.substr(comma + 1), max_bytes);
 }

@@ -6,7 +6,7 @@ extern "C" {
 }
 
 #include "media/refusal.h"
-#include "media/resize_kernels.h"
+#include "media/sizes.h"
 
 namespace d3::media {
 namespace {
@@ -88,21 +88,14 @@ void FrameConverter::prepare(const AVFrame& frame) {
 }
 
 Image FrameConverter::convert(const AVFrame& frame, int rotation, const MediaOptions& options) {
-  if (int64_t{frame.width} * frame.height > options.max_video_frame_pixels)
-    refuse("frames of " + size_text(frame.width, frame.height) + " are more than the " +
-           std::to_string(options.max_video_frame_pixels) + " allowed");
+  check_frame_size(frame.width, frame.height, options);
   prepare(frame);
   if (sws_scale(scaler_.get(), frame.data, frame.linesize, 0, frame.height, bgr_->data, bgr_->linesize) !=
       frame.height)
     refuse("the video's frames cannot be converted to RGB");
 
   const bool upright = rotation % 180 == 0;
-  Image image{.width = upright ? frame.width : frame.height,
-              .height = upright ? frame.height : frame.width,
-              .rgb = {}};
-  const size_t bytes = static_cast<size_t>(image.width) * static_cast<size_t>(image.height) * 3;
-  image.rgb.reserve(bytes + kVectorSlack);
-  image.rgb.resize(bytes);
+  Image image = upright ? blank_image(frame.width, frame.height) : blank_image(frame.height, frame.width);
   const Walk path = walk(*bgr_, rotation);
   uint8_t* out = image.rgb.data();
   for (int y = 0; y < image.height; ++y) {

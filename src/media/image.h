@@ -27,13 +27,13 @@ using Bytes = std::span<const std::byte>;
 /// pixel is allocated.
 Image decode_image(Bytes encoded, const MediaOptions& options);
 
-// One format each; decode_image picks by the first bytes.
-bool is_png(Bytes encoded);
-bool is_jpeg(Bytes encoded);
-bool is_webp(Bytes encoded);
+// One format each; decode_image picks by the first bytes (media/image_type.h).
 Image decode_png(Bytes encoded, const MediaOptions& options);
 Image decode_jpeg(Bytes encoded, const MediaOptions& options);
 Image decode_webp(Bytes encoded, const MediaOptions& options);
+
+/// A black image with room for what resizing may read and write beyond its pixels (media/resize.h).
+Image blank_image(int width, int height);
 
 /// Makes room for an image of a header's size; refuses sizes beyond the limits.
 Image allocate_image(int64_t width, int64_t height, const MediaOptions& options);

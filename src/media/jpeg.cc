@@ -1,5 +1,4 @@
 // JPEG by libjpeg-turbo with its defaults, which are the reference's: slow integer DCT, fancy upsampling.
-#include <array>
 #include <cstdio>  // jpeglib.h needs it
 #include <string>
 
@@ -8,35 +7,28 @@
 #include "media/guarded.h"
 #include "media/image.h"
 #include "media/refusal.h"
-#include "media/work_limit.h"
 
 namespace d3::media {
 namespace {
 
 class JpegReader {
  public:
-  JpegReader(Bytes encoded, const MediaOptions& options) : limit_(options.max_image_seconds) {
+  JpegReader(Bytes encoded, const MediaOptions& options) : calls_("JPEG", options.max_image_seconds) {
     info_.err = jpeg_std_error(&errors_);
     info_.client_data = this;
     errors_.error_exit = [](j_common_ptr info) {
-      JpegReader& self = reader(info);
-      info->err->format_message(info, self.message_.data());
-      std::longjmp(self.jump_, 1);
+      GuardedCalls& calls = reader(info).calls_;
+      info->err->format_message(info, calls.message());
+      calls.fail();
     };
     errors_.emit_message = [](j_common_ptr, int) {
     };  // warnings: what can be decoded is, as the reference does
-    progress_.progress_monitor = [](j_common_ptr info) {
-      JpegReader& self = reader(info);
-      if (!self.limit_.exceeded()) return;
-      self.too_slow_ = true;
-      std::longjmp(self.jump_, 1);
-    };
-    run([&] {
+    progress_.progress_monitor = [](j_common_ptr info) { reader(info).calls_.check_time(); };
+    calls_.run([&] {
       jpeg_create_decompress(&info_);
       jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(encoded.data()), encoded.size());
       info_.src->fill_input_buffer = [](j_decompress_ptr info) -> boolean {
-        reader(reinterpret_cast<j_common_ptr>(info)).cut_ = true;
-        std::longjmp(reader(reinterpret_cast<j_common_ptr>(info)).jump_, 1);
+        reader(reinterpret_cast<j_common_ptr>(info)).calls_.cut_short();
       };
       info_.progress = &progress_;
     });
@@ -46,13 +38,13 @@ class JpegReader {
   ~JpegReader() { jpeg_destroy_decompress(&info_); }
 
   Image read(const MediaOptions& options) {
-    run([&] { jpeg_read_header(&info_, TRUE); });
+    calls_.run([&] { jpeg_read_header(&info_, TRUE); });
     const int components = info_.num_components;
     if (components != 1 && components != 3 && components != 4)
       refuse("a JPEG image of " + std::to_string(components) + " components");
     Image image = allocate_image(info_.image_width, info_.image_height, options);
     info_.out_color_space = components == 4 ? JCS_CMYK : JCS_RGB;
-    run([&] { jpeg_start_decompress(&info_); });
+    calls_.run([&] { jpeg_start_decompress(&info_); });
     const size_t stride = static_cast<size_t>(image.width) * 3;
     if (components == 4) {
       std::vector<uint8_t> cmyk(static_cast<size_t>(image.width) * 4);
@@ -69,17 +61,8 @@ class JpegReader {
  private:
   static JpegReader& reader(j_common_ptr info) { return *static_cast<JpegReader*>(info->client_data); }
 
-  /// Guards C calls; a library's error becomes a refusal.
-  template <typename Calls>
-  void run(Calls calls) {
-    if (guarded(jump_, calls)) return;
-    if (too_slow_) refuse("the JPEG image takes too long to decode");
-    if (cut_) refuse("the JPEG image is cut short");
-    refuse("damaged JPEG image: " + std::string(message_.data()));
-  }
-
   void read_row(uint8_t* row) {
-    run([&] {
+    calls_.run([&] {
       while (jpeg_read_scanlines(&info_, &row, 1) != 1) {
       }
     });
@@ -97,19 +80,11 @@ class JpegReader {
   jpeg_decompress_struct info_{};
   jpeg_error_mgr errors_{};
   jpeg_progress_mgr progress_{};
-  std::jmp_buf jump_{};
-  std::array<char, JMSG_LENGTH_MAX> message_{};
-  WorkLimit limit_;
-  bool too_slow_ = false;
-  bool cut_ = false;
+  GuardedCalls calls_;
+  static_assert(GuardedCalls::kMessageBytes >= JMSG_LENGTH_MAX);
 };
 
 }  // namespace
-
-bool is_jpeg(Bytes encoded) {
-  return encoded.size() >= 3 && encoded[0] == std::byte{0xFF} && encoded[1] == std::byte{0xD8} &&
-         encoded[2] == std::byte{0xFF};
-}
 
 Image decode_jpeg(Bytes encoded, const MediaOptions& options) {
   return JpegReader(encoded, options).read(options);

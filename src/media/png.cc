@@ -1,22 +1,21 @@
 // PNG by libpng: transparency dropped, no gamma, no colour profile.
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <string>
+#include <new>
 
 #include <png.h>
 
 #include "media/guarded.h"
 #include "media/image.h"
 #include "media/refusal.h"
-#include "media/work_limit.h"
 
 namespace d3::media {
 namespace {
 
 class PngReader {
  public:
-  PngReader(Bytes encoded, const MediaOptions& options) : rest_(encoded), limit_(options.max_image_seconds) {
+  PngReader(Bytes encoded, const MediaOptions& options)
+      : rest_(encoded), calls_("PNG", options.max_image_seconds) {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, [](png_structp, png_const_charp) {});
     if (png_ == nullptr) throw std::bad_alloc();
     info_ = png_create_info_struct(png_);
@@ -30,7 +29,7 @@ class PngReader {
   ~PngReader() { png_destroy_read_struct(&png_, &info_, nullptr); }
 
   Image read(const MediaOptions& options) {
-    run([&] {
+    calls_.run([&] {
       png_set_read_fn(png_, this, on_read);
       skip_descriptions();
       png_read_info(png_, info_);
@@ -55,26 +54,15 @@ class PngReader {
 
   [[noreturn]] static void on_error(png_structp png, png_const_charp message) {
     auto& self = *static_cast<PngReader*>(png_get_error_ptr(png));
-    std::strncpy(self.message_.data(), message, self.message_.size() - 1);
-    std::longjmp(self.jump_, 1);
+    std::strncpy(self.calls_.message(), message, GuardedCalls::kMessageBytes - 1);
+    self.calls_.fail();
   }
 
   static void on_read(png_structp png, png_bytep out, size_t size) {
     PngReader& self = reader(png);
-    if (size > self.rest_.size()) {
-      self.cut_ = true;
-      png_error(png, "");
-    }
+    if (size > self.rest_.size()) self.calls_.cut_short();
     std::memcpy(out, self.rest_.data(), size);
     self.rest_ = self.rest_.subspan(size);
-  }
-
-  template <typename Calls>
-  void run(Calls calls) {
-    if (guarded(jump_, calls)) return;
-    if (too_slow_) refuse("the PNG image takes too long to decode");
-    if (cut_) refuse("the PNG image is cut short");
-    refuse("damaged PNG image: " + std::string(message_.data()));
   }
 
   /// Only the chunks that pixels come from are read; texts and profiles, which may unpack to any size, are
@@ -87,7 +75,7 @@ class PngReader {
 
   int set_transforms(bool wide_gray) {
     int passes = 1;
-    run([&] {
+    calls_.run([&] {
       passes = png_set_interlace_handling(png_);
       if (!wide_gray) {
         png_set_strip_16(png_);
@@ -102,13 +90,11 @@ class PngReader {
 
   void read_rows(uint8_t* pixels, size_t stride, int height, int passes) {
     if (png_get_rowbytes(png_, info_) != stride) refuse("damaged PNG image: its rows are of an odd size");
-    run([&] {
+    calls_.run([&] {
       for (int pass = 0; pass < passes; ++pass)
         for (int y = 0; y < height; ++y) {
           png_read_row(png_, pixels + static_cast<size_t>(y) * stride, nullptr);
-          if ((y & 63) != 0 || !limit_.exceeded()) continue;
-          too_slow_ = true;
-          png_error(png_, "");
+          if ((y & 63) == 0) calls_.check_time();
         }
     });
   }
@@ -124,18 +110,10 @@ class PngReader {
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
   Bytes rest_;
-  std::jmp_buf jump_{};
-  std::array<char, 128> message_{};
-  WorkLimit limit_;
-  bool too_slow_ = false;
-  bool cut_ = false;
+  GuardedCalls calls_;
 };
 
 }  // namespace
-
-bool is_png(Bytes encoded) {
-  return encoded.size() >= 8 && png_sig_cmp(reinterpret_cast<png_const_bytep>(encoded.data()), 0, 8) == 0;
-}
 
 Image decode_png(Bytes encoded, const MediaOptions& options) {
   return PngReader(encoded, options).read(options);

@@ -2,6 +2,7 @@
 // read_video and fetching put its field (`images[0]`) in front.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,6 +14,13 @@ namespace d3::media {
 
 [[noreturn]] inline void refuse(const std::string& reason) {
   throw Error(ErrorCode::kInvalidArgument, reason);
+}
+
+/// Refuses `what` ("image") of more bytes than allowed.
+inline void check_byte_count(const std::string& what, size_t bytes, size_t allowed) {
+  if (bytes > allowed)
+    refuse("the " + what + "'s " + std::to_string(bytes) + " bytes are more than the " +
+           std::to_string(allowed) + " allowed");
 }
 
 /// "640 x 480 pixels".

@@ -50,6 +50,12 @@ void check_aspect_ratio(int64_t height, int64_t width, const MediaOptions& optio
            std::to_string(options.max_aspect_ratio) + " times the other");
 }
 
+void check_frame_size(int64_t width, int64_t height, const MediaOptions& options) {
+  if (width * height > options.max_video_frame_pixels)
+    refuse("frames of " + size_text(width, height) + " are more than the " +
+           std::to_string(options.max_video_frame_pixels) + " allowed");
+}
+
 Size resized_image_size(Size source, const MediaOptions& options) {
   check_aspect_ratio(source.height, source.width, options);
   return fitted(1, 1, source.height, source.width, options.min_resized_pixels, options.max_resized_pixels,

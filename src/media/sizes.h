@@ -18,6 +18,9 @@ struct Size {
 /// Throws Error(kInvalidArgument) when the longer side is more than options.max_aspect_ratio times the other.
 void check_aspect_ratio(int64_t height, int64_t width, const MediaOptions& options);
 
+/// Throws Error(kInvalidArgument) when a video's frame has more pixels than the options allow.
+void check_frame_size(int64_t width, int64_t height, const MediaOptions& options);
+
 /// Each side rounded (half to even) to the multiple of 32; an area beyond the limits is scaled into them.
 Size resized_image_size(Size source, const MediaOptions& options);
 

@@ -20,11 +20,12 @@ int64_t count_frames(VideoReader reader) {
 }
 
 struct Sampling {
-  int frames = 0;  ///< even
   Size source;
   Size size;
-  std::vector<int64_t> numbers;  ///< of the frames, the repeated one included
+  std::vector<int64_t> numbers;  ///< of the frames, an even count: the repeated one is included
   std::vector<uint8_t> rgb;
+
+  int frames() const { return static_cast<int>(numbers.size()); }
 };
 
 /// Takes the `wanted` frames and resizes them as `expected` frames of a video are.
@@ -32,7 +33,6 @@ Sampling sample(VideoReader reader, const std::vector<int64_t>& wanted, int expe
                 const MediaOptions& options) {
   Sampling result;
   int64_t number = 0;
-  size_t last_bytes = 0;
   for (const int64_t target : wanted) {
     bool there = true;
     while (there && number <= target) {
@@ -50,26 +50,22 @@ Sampling sample(VideoReader reader, const std::vector<int64_t>& wanted, int expe
     const Image resized = resize(std::move(image), result.size.height, result.size.width);
     result.numbers.push_back(target);
     result.rgb.insert(result.rgb.end(), resized.rgb.begin(), resized.rgb.end());
-    last_bytes = resized.rgb.size();
   }
   if (result.numbers.empty()) refuse("the video holds no frame that can be decoded");
   if (result.numbers.size() % 2 != 0) {
+    const size_t bytes = result.rgb.size() / result.numbers.size();
     result.numbers.push_back(result.numbers.back());
-    const size_t start = result.rgb.size() - last_bytes;
-    result.rgb.resize(start + 2 * last_bytes);
-    std::copy_n(result.rgb.begin() + static_cast<std::ptrdiff_t>(start), last_bytes,
-                result.rgb.end() - static_cast<std::ptrdiff_t>(last_bytes));
+    result.rgb.resize(result.rgb.size() + bytes);
+    std::copy_n(result.rgb.end() - static_cast<std::ptrdiff_t>(2 * bytes), bytes,
+                result.rgb.end() - static_cast<std::ptrdiff_t>(bytes));
   }
-  result.frames = static_cast<int>(result.numbers.size());
   return result;
 }
 
 }  // namespace
 
 Pixels sample_video(Bytes encoded, const MediaOptions& options) {
-  if (encoded.size() > options.max_video_bytes)
-    refuse("the video's " + std::to_string(encoded.size()) + " bytes are more than the " +
-           std::to_string(options.max_video_bytes) + " allowed");
+  check_byte_count("video", encoded.size(), options.max_video_bytes);
   VideoReader reader(encoded, options);
   const double fps = reader.properties().fps;
   int64_t total = reader.properties().total_frames;
@@ -87,9 +83,9 @@ Pixels sample_video(Bytes encoded, const MediaOptions& options) {
   const int expected = static_cast<int>(wanted.size() + wanted.size() % 2);
   Sampling sampling = sample(std::move(reader), wanted, expected, options);
   // The size hangs on the number of frames that are there, which a small video cut short changes.
-  if (resized_video_size(sampling.frames, sampling.source, options) != sampling.size)
-    sampling = sample(VideoReader(encoded, options), wanted, sampling.frames, options);
-  return {.frames = sampling.frames,
+  if (resized_video_size(sampling.frames(), sampling.source, options) != sampling.size)
+    sampling = sample(VideoReader(encoded, options), wanted, sampling.frames(), options);
+  return {.frames = sampling.frames(),
           .height = sampling.size.height,
           .width = sampling.size.width,
           .rgb = std::move(sampling.rgb),

@@ -182,9 +182,7 @@ class VideoReader::Impl {
     const AVCodecParameters& parameters = *stream_->codecpar;
     properties_.width = parameters.width;
     properties_.height = parameters.height;
-    if (int64_t{parameters.width} * parameters.height > options_.max_video_frame_pixels)
-      refuse("frames of " + size_text(parameters.width, parameters.height) + " are more than the " +
-             std::to_string(options_.max_video_frame_pixels) + " allowed");
+    check_frame_size(parameters.width, parameters.height, options_);
     properties_.rotation = rotation_of(stream_);
     const double fps = container_fps(format_.get(), stream_);
     properties_.total_frames = container_frames(format_.get(), stream_, fps);

@@ -49,12 +49,6 @@ Image decode_first_frame(Bytes encoded, const MediaOptions& options) {
 
 }  // namespace
 
-bool is_webp(Bytes encoded) {
-  const auto* data = reinterpret_cast<const char*>(encoded.data());
-  return encoded.size() >= 12 && std::string_view(data, 4) == "RIFF" &&
-         std::string_view(data + 8, 4) == "WEBP";
-}
-
 Image decode_webp(Bytes encoded, const MediaOptions& options) {
   WebPBitstreamFeatures features{};
   if (WebPGetFeatures(bytes(encoded), encoded.size(), &features) != VP8_STATUS_OK)

@@ -1,10 +1,9 @@
 #include "server/api_keys.h"
 
-#include <algorithm>
-#include <cctype>
-
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
+
+#include "base/ascii.h"
 
 namespace d3::server {
 namespace {
@@ -13,9 +12,7 @@ constexpr std::string_view kScheme = "bearer ";
 
 bool has_bearer_scheme(std::string_view authorization) {
   return authorization.size() > kScheme.size() &&
-         std::equal(kScheme.begin(), kScheme.end(), authorization.begin(), [](char expected, char c) {
-           return expected == static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-         });
+         equals_ignoring_case(authorization.substr(0, kScheme.size()), kScheme);
 }
 
 }  // namespace

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+
+#include "base/ascii.h"
 
 namespace d3::server {
 namespace {
@@ -14,12 +15,6 @@ constexpr std::array<Route, 5> kRoutes{{
     {"/health", Endpoint::kHealth, false, false},
     {"/version", Endpoint::kVersion, false, false},
 }};
-
-bool equals_ignoring_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
-  });
-}
 
 }  // namespace
 
@@ -48,10 +43,7 @@ std::string_view path_of(std::string_view target) {
 }
 
 bool is_json(std::string_view content_type) {
-  std::string_view type = content_type.substr(0, content_type.find(';'));
-  while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
-  while (!type.empty() && (type.front() == ' ' || type.front() == '\t')) type.remove_prefix(1);
-  return equals_ignoring_case(type, "application/json");
+  return equals_ignoring_case(trimmed(content_type.substr(0, content_type.find(';'))), "application/json");
 }
 
 }  // namespace d3::server
