@@ -12,7 +12,8 @@
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
+
+#include "checkpoint/file.h"
 
 namespace d3::bench {
 namespace {
@@ -23,25 +24,17 @@ using Clock = std::chrono::steady_clock;
   throw std::runtime_error(what + ": " + std::strerror(errno));
 }
 
-/// A file descriptor that is closed on destruction.
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {
-    if (fd < 0) fail("cannot open");
-  }
-  ~Fd() { ::close(fd_); }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  int get() const { return fd_; }
+using checkpoint::FileDescriptor;
 
- private:
-  int fd_;
-};
+int opened(int fd) {
+  if (fd < 0) fail("cannot open");
+  return fd;
+}
 
 class Client {
  public:
   Client(uint16_t port, const std::string& request)
-      : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), request_(request) {
+      : fd_(opened(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))), request_(request) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
@@ -95,7 +88,7 @@ class Client {
     return std::stoul(std::string(at + kName.size(), head.end()));
   }
 
-  Fd fd_;
+  FileDescriptor fd_;
   const std::string& request_;
   std::string input_;
   Clock::time_point start_;
@@ -110,7 +103,7 @@ double LoadResult::percentile(double share) const {
 
 LoadResult run_load(uint16_t port, const std::string& request, size_t count,
                     std::chrono::milliseconds duration) {
-  const Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  const FileDescriptor epoll(opened(::epoll_create1(EPOLL_CLOEXEC)));
   std::vector<std::unique_ptr<Client>> clients;
   for (size_t i = 0; i < count; ++i) {
     clients.push_back(std::make_unique<Client>(port, request));

@@ -51,7 +51,7 @@ engine::LoadOptions ModelOptions::load_options(const Context& context) const {
   engine::LoadOptions options;
   options.directory = directory_;
   options.verify = verify_from(verify_);
-  options.dtype = cpu::dtype_from_name(dtype_);  // none for auto
+  options.dtype = cpu::dtype_from_name(dtype_).value_or(options.dtype);  // auto: the default
   options.threads = threads_;
   options.cpu_target = context.cpu_target;
   options.max_length = max_length_;

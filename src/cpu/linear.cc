@@ -17,15 +17,14 @@ constexpr int kBlockRows = 128;
 // rows share the work of widening.
 constexpr int kWidenedBlockRows = 264;
 
-/// Whether a product can read the tensor's rows where they are.
-bool is_bf16_in_place(const checkpoint::TensorView& tensor) {
-  return tensor.dtype == checkpoint::Dtype::kBfloat16 &&
-         reinterpret_cast<uintptr_t>(tensor.data.data()) % alignof(Bf16) == 0;
-}
-
 constexpr size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
 }  // namespace
+
+bool reads_in_place(ProductType type, const checkpoint::TensorView& weight) {
+  return type == ProductType::kWidened && weight.dtype == checkpoint::Dtype::kBfloat16 &&
+         reinterpret_cast<uintptr_t>(weight.data.data()) % alignof(Bf16) == 0;
+}
 
 Linear::Linear(Machine& machine, ProductType type, std::span<const PanelSpec> panels) : type_(type) {
   in_features_ = static_cast<int>(panels.front().parts.front().weight->shape[1]);
@@ -63,7 +62,7 @@ void Linear::refer_to_rows(Machine& machine, std::span<const PanelSpec> specs) {
   size_t copied_rows = 0;
   for (const PanelSpec& spec : specs)
     for (const WeightRows& part : spec.parts)
-      if (!is_bf16_in_place(*part.weight)) copied_rows += static_cast<size_t>(part.rows);
+      if (!reads_in_place(type_, *part.weight)) copied_rows += static_cast<size_t>(part.rows);
   packed_ = AlignedBuffer(copied_rows * k * sizeof(Bf16));
   auto* copy = reinterpret_cast<Bf16*>(packed_.data());
   std::vector<float> values(k);
@@ -72,7 +71,7 @@ void Linear::refer_to_rows(Machine& machine, std::span<const PanelSpec> specs) {
     for (const WeightRows& part : specs[i].parts) {
       for (int row = part.first_row; row < part.first_row + part.rows; ++row) {
         const int64_t first = static_cast<int64_t>(row) * in_features_;
-        if (is_bf16_in_place(*part.weight)) {
+        if (reads_in_place(type_, *part.weight)) {
           *to++ = reinterpret_cast<const Bf16*>(part.weight->data.data()) + first;
           continue;
         }
@@ -155,9 +154,9 @@ void Linear::tile_input(Machine& machine, const float* x, int64_t rows) const {
   float* to = machine.tiles.reserve(static_cast<size_t>(tiles * kernels.tile_rows * in_features_));
   machine.pool.parallel_for(static_cast<size_t>(tiles), [&](size_t item, int) {
     const int64_t first = static_cast<int64_t>(item) * kernels.tile_rows;
-    kernels.pack_tiles(x + first * in_features_,
-                       static_cast<int>(std::min<int64_t>(kernels.tile_rows, rows - first)), in_features_,
-                       to + first * in_features_);
+    kernels.pack_tile(x + first * in_features_,
+                      static_cast<int>(std::min<int64_t>(kernels.tile_rows, rows - first)), in_features_,
+                      to + first * in_features_);
   });
 }
 

@@ -45,14 +45,17 @@ struct PanelRange {
   size_t end = SIZE_MAX;
 };
 
+/// Whether a Linear of that type refers to the weight's data and needs it for as long as itself: kWidened,
+/// for bf16 weights at even addresses. Other weights are copied.
+bool reads_in_place(ProductType type, const checkpoint::TensorView& weight);
+
 /// y = x Wᵀ for several weights at once, in one of the product types. int8: weights per output channel
 /// (symmetric, max|w| / 127), activations per row (kernels.quantize).
 class Linear {
  public:
   Linear() = default;
 
-  /// Packs the panels in parallel. kWidened packs nothing: it reads bf16 weights where they are, so the
-  /// tensors' data must outlive the Linear (weights of other dtypes are rounded to a copy of its own).
+  /// Packs the panels in parallel; see reads_in_place for what is not packed.
   Linear(Machine& machine, ProductType type, std::span<const PanelSpec> panels);
 
   /// Runs the product on `rows` rows of x [rows, in_features] (T: float for kFloat32 and kWidened, Bf16 for

@@ -111,8 +111,12 @@ void TextModel<T>::last_layer(const LayerWeights& weights, const Rows& rows) {
 
 template <typename T>
 void TextModel<T>::full_attention(const FullAttentionWeights& weights, const Rows& rows) {
-  project_query(weights, normed_.data(), rows.count, positions_);
-  project_key_value(weights, rows.count);
+  weights.qkv.run(machine_, normed_.data(), rows.count, [&](const ProductBlock& block) {
+    if (block.role == kQuery || block.role == kGate)
+      finish_query(weights, block, rows.count, positions_);
+    else
+      finish_key_value(weights, block, rows.count);
+  });
   std::vector<AttentionSequence> sequences;
   for (const model::RowRun& run : rows.questions)
     sequences.push_back({run.first, run.rows, run.first, run.rows, 0});
@@ -122,8 +126,14 @@ void TextModel<T>::full_attention(const FullAttentionWeights& weights, const Row
 template <typename T>
 void TextModel<T>::last_full_attention(const FullAttentionWeights& weights, const Rows& rows) {
   const auto questions = static_cast<int64_t>(rows.questions.size());
-  project_query(weights, last_normed_.data(), questions, last_positions_);
-  project_key_value(weights, rows.count);
+  weights.qkv.run(
+      machine_, last_normed_.data(), questions,
+      [&](const ProductBlock& block) { finish_query(weights, block, questions, last_positions_); },
+      weights.query_panels);
+  weights.qkv.run(
+      machine_, normed_.data(), rows.count,
+      [&](const ProductBlock& block) { finish_key_value(weights, block, rows.count); },
+      weights.key_value_panels);
   std::vector<AttentionSequence> sequences;
   for (const model::RowRun& run : rows.questions)
     sequences.push_back({static_cast<int64_t>(sequences.size()), 1, run.first, run.rows, run.rows - 1});
@@ -226,44 +236,35 @@ void TextModel<T>::add_product(const Linear& linear, const T* input, int64_t row
 }
 
 template <typename T>
-void TextModel<T>::project_query(const FullAttentionWeights& weights, const T* input, int64_t rows,
-                                 std::span<const int32_t> positions) {
+void TextModel<T>::finish_query(const FullAttentionWeights& weights, const ProductBlock& block, int64_t rows,
+                                std::span<const int32_t> positions) {
   const int dim = config_.head_dim;
   const int group = config_.num_attention_heads / config_.num_key_value_heads;
-  const float factor = 1.0F / std::sqrt(static_cast<float>(dim));
-  weights.qkv.run(
-      machine_, input, rows,
-      [&](const ProductBlock& block) {
-        const int head = block.index;
-        if (block.role == kQuery) {
-          T* out = query_.data() + (head / group * rows * group + head % group) * dim;
-          finish_head(block, weights.q_norm, factor, positions, out, static_cast<int64_t>(group) * dim);
-          return;
-        }
-        for (int row = 0; row < block.rows; ++row)
-          machine_.kernels.f32.store_sigmoid(
-              block.values + static_cast<ptrdiff_t>(row) * dim, dim,
-              gate_.data() + ((block.row + row) * config_.num_attention_heads + head) * dim);
-      },
-      weights.query_panels);
+  const int head = block.index;
+  if (block.role == kQuery) {
+    T* out = query_.data() + (head / group * rows * group + head % group) * dim;
+    const float factor = 1.0F / std::sqrt(static_cast<float>(dim));
+    finish_head(block, weights.q_norm, factor, positions, out, static_cast<int64_t>(group) * dim);
+    return;
+  }
+  for (int row = 0; row < block.rows; ++row)
+    machine_.kernels.f32.store_sigmoid(
+        block.values + static_cast<ptrdiff_t>(row) * dim, dim,
+        gate_.data() + ((block.row + row) * config_.num_attention_heads + head) * dim);
 }
 
 template <typename T>
-void TextModel<T>::project_key_value(const FullAttentionWeights& weights, int64_t rows) {
+void TextModel<T>::finish_key_value(const FullAttentionWeights& weights, const ProductBlock& block,
+                                    int64_t rows) {
   const int dim = config_.head_dim;
-  weights.qkv.run(
-      machine_, normed_.data(), rows,
-      [&](const ProductBlock& block) {
-        const int64_t at = block.index * rows * dim;
-        if (block.role == kKey) {
-          finish_head(block, weights.k_norm, 1.0F, positions_, key_.data() + at, dim);
-          return;
-        }
-        for (int row = 0; row < block.rows; ++row)
-          kernels().store(block.values + static_cast<ptrdiff_t>(row) * dim, dim,
-                          value_.data() + at + (block.row + row) * dim);
-      },
-      weights.key_value_panels);
+  const int64_t at = block.index * rows * dim;
+  if (block.role == kKey) {
+    finish_head(block, weights.k_norm, 1.0F, positions_, key_.data() + at, dim);
+    return;
+  }
+  for (int row = 0; row < block.rows; ++row)
+    kernels().store(block.values + static_cast<ptrdiff_t>(row) * dim, dim,
+                    value_.data() + at + (block.row + row) * dim);
 }
 
 template <typename T>

@@ -18,8 +18,8 @@
 
 namespace d3::cpu {
 
-/// T is the type of activations between products (float, or Bf16 for bf16 and int8 products); the residual
-/// stream is fp32 always. Not thread-safe.
+/// T is the type of activations between products (float, or Bf16 where they are rounded: cpu::Arithmetic);
+/// the residual stream is fp32 always. Not thread-safe.
 template <typename T>
 class TextModel {
  public:
@@ -59,9 +59,9 @@ class TextModel {
 
   void norm(const float* hidden, const std::vector<float>& scale, int64_t rows, T* out);
   void add_product(const Linear& linear, const T* input, int64_t rows, float* hidden);
-  void project_query(const FullAttentionWeights& weights, const T* input, int64_t rows,
-                     std::span<const int32_t> positions);
-  void project_key_value(const FullAttentionWeights& weights, int64_t rows);
+  void finish_query(const FullAttentionWeights& weights, const ProductBlock& block, int64_t rows,
+                    std::span<const int32_t> positions);
+  void finish_key_value(const FullAttentionWeights& weights, const ProductBlock& block, int64_t rows);
   void finish_head(const ProductBlock& block, const std::vector<float>& scale, float factor,
                    std::span<const int32_t> positions, T* out, int64_t stride);
   void finish_linear_projection(const ProductBlock& block);

@@ -87,9 +87,12 @@ LayerWeights pack_layer(Machine& machine, ProductType type, const checkpoint::Te
   return layer;
 }
 
-void release_layer_pages(const checkpoint::Checkpoint& checkpoint, const model::LayerTensors& layer) {
+/// The pages of what was copied.
+void release_layer_pages(const checkpoint::Checkpoint& checkpoint, ProductType type,
+                         const model::LayerTensors& layer) {
   const auto release = [&](std::initializer_list<model::Tensor> tensors) {
-    for (const model::Tensor tensor : tensors) checkpoint.release_pages(*tensor);
+    for (const model::Tensor tensor : tensors)
+      if (!reads_in_place(type, *tensor)) checkpoint.release_pages(*tensor);
   };
   if (layer.self_attn)
     release(
@@ -121,7 +124,7 @@ TextWeights pack_text_weights(Machine& machine, const checkpoint::Checkpoint& ch
   weights.embed_tokens = tensors.embed_tokens;
   for (const model::LayerTensors& layer : tensors.layers) {
     weights.layers.push_back(pack_layer(machine, type, checkpoint.config().text, layer));
-    if (type != ProductType::kWidened) release_layer_pages(checkpoint, layer);
+    release_layer_pages(checkpoint, type, layer);
     if (on_progress)
       on_progress(static_cast<double>(weights.layers.size()) / static_cast<double>(tensors.layers.size()));
   }

@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "base/error.h"
 #include "checkpoint/answer_codes.h"
 #include "text/tokenizer.h"
 
@@ -24,14 +23,6 @@ std::optional<int64_t> prompt_limit(const LoadOptions& options, const checkpoint
   return std::nullopt;
 }
 
-std::unique_ptr<model::Executor> make_executor(const checkpoint::Checkpoint& checkpoint,
-                                               const LoadOptions& options) {
-  return cpu::make_executor(checkpoint, {.dtype = options.dtype.value_or(cpu::Dtype::kBfloat16),
-                                         .threads = options.threads,
-                                         .cpu_target = options.cpu_target,
-                                         .on_progress = options.on_progress});
-}
-
 }  // namespace
 
 std::unique_ptr<DecisionModel> load_model(const LoadOptions& options) {
@@ -47,7 +38,10 @@ std::unique_ptr<DecisionModel> load_model(const LoadOptions& options) {
   parts.encode = [resources](std::string_view text) { return resources->tokenizer.encode(text); };
   parts.codes = checkpoint.decision().codes;
   parts.temperature = checkpoint.decision().temperature;
-  parts.executor = make_executor(checkpoint, options);
+  parts.executor = cpu::make_executor(checkpoint, {.dtype = options.dtype,
+                                                   .threads = options.threads,
+                                                   .cpu_target = options.cpu_target,
+                                                   .on_progress = options.on_progress});
   parts.resources = std::move(resources);
   return std::make_unique<DecisionModel>(std::move(parts), options.engine);
 }

@@ -17,7 +17,7 @@ namespace d3::engine {
 struct LoadOptions {
   std::filesystem::path directory;
   checkpoint::Verify verify = checkpoint::Verify::kFast;
-  std::optional<cpu::Dtype> dtype;    ///< none: bfloat16
+  cpu::Dtype dtype = cpu::Dtype::kBfloat16;
   int threads = 0;                    ///< 0: every CPU the process may use
   std::string cpu_target = {};        ///< as cpu::ExecutorOptions has it
   std::optional<int64_t> max_length;  ///< instead of the checkpoint's own

@@ -81,11 +81,11 @@ struct TypedKernels {
 struct WidenedKernels {
   int tile_rows;  ///< rows of x that one pass over a strip multiplies
 
-  /// x [rows, k] as tiles [ceil(rows / tile_rows)][k][tile_rows]; rows that are not there are not written.
-  void (*pack_tiles)(const float* x, int rows, int k, float* tiles);
+  /// One tile [k][tile_rows] of x [rows, k], rows <= tile_rows; those that are not there are not written.
+  void (*pack_tile)(const float* x, int rows, int k, float* tile);
 
-  /// c [rows, n] = x · W for W [k, n]; weights[column] points at the k values of a column (a row of the
-  /// checkpoint's [n, k] tensor, read in place).
+  /// c [rows, n] = x · W for W [k, n]; tiles: x as consecutive tiles. weights[column] points at the k values
+  /// of a column (a row of the checkpoint's [n, k] tensor, read in place).
   void (*product)(const float* tiles, int rows, const Bf16* const* weights, int k, int n, float* c);
 };
 

@@ -54,7 +54,7 @@ KernelTable make_table(const char* name) {
   return {.name = name,
           .f32 = typed_kernels<float>(),
           .bf16 = typed_kernels<Bf16>(),
-          .widened = {.tile_rows = kTileRows, .pack_tiles = pack_tiles, .product = widened_product},
+          .widened = {.tile_rows = kTileRows, .pack_tile = pack_tile, .product = widened_product},
           .add = add_rows,
           .scale = scale_row,
           .l2_normalize = l2_normalize,

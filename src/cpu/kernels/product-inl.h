@@ -2,8 +2,9 @@
 // stored, at the rate of fp32 multiply-adds, for every target.
 //
 // The loops are Goto's (Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008): a
-// strip of kTileColumns weights x kDepth inputs is widened into the L1 cache once and multiplied with every
-// tile of kTileRows rows, whose sums stay in registers.
+// strip of kTileColumns outputs x kDepth inputs is transposed and widened into the L1 cache once and
+// multiplied with every tile of kTileRows rows, whose sums stay in registers. The weights are read as
+// checkpoints store them, so a mapped file needs no packing and no second copy.
 
 // Vectors of columns and rows of a tile: what the target's registers hold beside the operands.
 constexpr int kTileVectors = 2;
@@ -70,7 +71,7 @@ void widen_strip(const Bf16* const* weights, int input, int depth, float* strip)
       strip[static_cast<ptrdiff_t>(i) * kTileColumns + column] = to_float(weights[column][input + i]);
 }
 
-/// One tile: up to kTileRows rows of x [rows, k] as [k][kTileRows].
+/// See WidenedKernels.
 void pack_tile(const float* x, int rows, int k, float* tile) {
   constexpr int kBlock = 16;  // inputs of every row written together, so that the tile's lines stay in L1
   for (int first = 0; first < k; first += kBlock) {
@@ -80,12 +81,6 @@ void pack_tile(const float* x, int rows, int k, float* tile) {
       for (int i = 0; i < inputs; ++i) tile[static_cast<ptrdiff_t>(first + i) * kTileRows + row] = from[i];
     }
   }
-}
-
-void pack_tiles(const float* x, int rows, int k, float* tiles) {
-  for (int first = 0; first < rows; first += kTileRows)
-    pack_tile(x + static_cast<ptrdiff_t>(first) * k, std::min(kTileRows, rows - first), k,
-              tiles + static_cast<ptrdiff_t>(first) * k);
 }
 
 /// Where a tile's sums go: c[rows, columns] with `stride` floats a row; columns <= kTileColumns.
@@ -158,6 +153,7 @@ struct StripColumns {
   }
 };
 
+/// See WidenedKernels.
 void widened_product(const float* tiles, int rows, const Bf16* const* weights, int k, int n, float* c) {
   HWY_ALIGN float strip[kDepth * kTileColumns];
   const int row_tiles = (rows + kTileRows - 1) / kTileRows;
