@@ -31,9 +31,9 @@ struct DemuxerDeleter {
 
 Image decode_first_frame(Bytes encoded, const MediaOptions& options) {
   const WebPData data{bytes(encoded), encoded.size()};
-  WebPDemuxState state = WEBP_DEMUX_PARSE_ERROR;
-  const std::unique_ptr<WebPDemuxer, DemuxerDeleter> demuxer(WebPDemuxPartial(&data, &state));
-  if (demuxer == nullptr || state < WEBP_DEMUX_PARSED_HEADER) refuse("damaged WebP animation, or cut short");
+  const std::unique_ptr<WebPDemuxer, DemuxerDeleter> demuxer(
+      WebPDemux(&data));  // none unless all frames are there
+  if (demuxer == nullptr) refuse("damaged WebP animation, or cut short");
   Image image = allocate_image(WebPDemuxGetI(demuxer.get(), WEBP_FF_CANVAS_WIDTH),
                                WebPDemuxGetI(demuxer.get(), WEBP_FF_CANVAS_HEIGHT), options);
   WebPIterator frame{};
