@@ -23,7 +23,7 @@ size_t count_shared_layers(const checkpoint::TextConfig& config) {
   return count;
 }
 
-void check_token_ids(const model::PackedBatch& batch, int vocab_size) {
+void check_batch(const model::PackedBatch& batch, int vocab_size) {
   const auto check = [vocab_size](std::span<const int32_t> ids) {
     for (const int32_t id : ids)
       if (id < 0 || id >= vocab_size)
@@ -33,6 +33,9 @@ void check_token_ids(const model::PackedBatch& batch, int vocab_size) {
   };
   for (const model::QuestionGroup& group : batch.groups) {
     check(group.prefix);
+    for (const model::MediaBlock& block : group.media)
+      if (block.features == nullptr)
+        throw Error(ErrorCode::kInvalidArgument, "a media block without features");
     for (const auto& tail : group.tails) {
       if (tail.empty()) throw Error(ErrorCode::kInvalidArgument, "a question without tokens");
       check(tail);
@@ -60,12 +63,13 @@ TextModel<T>::TextModel(Machine& machine, const checkpoint::Checkpoint& checkpoi
 template <typename T>
 void TextModel<T>::run(const model::PackedBatch& batch, const model::ExecutorOptions& options,
                        float* logits) {
-  check_token_ids(batch, config_.vocab_size);
+  check_batch(batch, config_.vocab_size);
   const model::SharedLayout shared = model::shared_layout(batch, options.share_prefixes);
   const model::QuestionLayout questions = model::question_layout(batch);
   const std::vector<model::SequenceTree> question_trees = model::as_trees(questions);
   const auto question_count = static_cast<int64_t>(questions.questions.size());
   reserve(questions, question_count);
+  place(batch, questions.longest);
 
   embed(batch, shared);
   const Rows shared_rows{shared.trees, {}, shared.rows};
@@ -113,7 +117,7 @@ template <typename T>
 void TextModel<T>::full_attention(const FullAttentionWeights& weights, const Rows& rows) {
   weights.qkv.run(machine_, normed_.data(), rows.count, [&](const ProductBlock& block) {
     if (block.role == kQuery || block.role == kGate)
-      finish_query(weights, block, rows.count, positions_);
+      finish_query(weights, block, rows.count, angles_);
     else
       finish_key_value(weights, block, rows.count);
   });
@@ -128,7 +132,7 @@ void TextModel<T>::last_full_attention(const FullAttentionWeights& weights, cons
   const auto questions = static_cast<int64_t>(rows.questions.size());
   weights.qkv.run(
       machine_, last_normed_.data(), questions,
-      [&](const ProductBlock& block) { finish_query(weights, block, questions, last_positions_); },
+      [&](const ProductBlock& block) { finish_query(weights, block, questions, last_angles_); },
       weights.query_panels);
   weights.qkv.run(
       machine_, normed_.data(), rows.count,
@@ -237,14 +241,14 @@ void TextModel<T>::add_product(const Linear& linear, const T* input, int64_t row
 
 template <typename T>
 void TextModel<T>::finish_query(const FullAttentionWeights& weights, const ProductBlock& block, int64_t rows,
-                                std::span<const int32_t> positions) {
+                                std::span<const RotaryAngles> angles) {
   const int dim = config_.head_dim;
   const int group = config_.num_attention_heads / config_.num_key_value_heads;
   const int head = block.index;
   if (block.role == kQuery) {
     T* out = query_.data() + (head / group * rows * group + head % group) * dim;
     const float factor = 1.0F / std::sqrt(static_cast<float>(dim));
-    finish_head(block, weights.q_norm, factor, positions, out, static_cast<int64_t>(group) * dim);
+    finish_head(block, weights.q_norm, factor, angles, out, static_cast<int64_t>(group) * dim);
     return;
   }
   for (int row = 0; row < block.rows; ++row)
@@ -259,7 +263,7 @@ void TextModel<T>::finish_key_value(const FullAttentionWeights& weights, const P
   const int dim = config_.head_dim;
   const int64_t at = block.index * rows * dim;
   if (block.role == kKey) {
-    finish_head(block, weights.k_norm, 1.0F, positions_, key_.data() + at, dim);
+    finish_head(block, weights.k_norm, 1.0F, angles_, key_.data() + at, dim);
     return;
   }
   for (int row = 0; row < block.rows; ++row)
@@ -269,12 +273,12 @@ void TextModel<T>::finish_key_value(const FullAttentionWeights& weights, const P
 
 template <typename T>
 void TextModel<T>::finish_head(const ProductBlock& block, const std::vector<float>& scale, float factor,
-                               std::span<const int32_t> positions, T* out, int64_t stride) {
+                               std::span<const RotaryAngles> angles, T* out, int64_t stride) {
   for (int row = 0; row < block.rows; ++row) {
-    const int32_t position = positions[static_cast<size_t>(block.row + row)];
+    const RotaryAngles& turn = angles[static_cast<size_t>(block.row + row)];
     kernels().norm_rotary(block.values + static_cast<ptrdiff_t>(row) * block.columns, scale.data(),
-                          block.columns, config_.rms_norm_eps, rotary_.cos(position), rotary_.sin(position),
-                          rotary_.half(), factor, out + (block.row + row) * stride);
+                          block.columns, config_.rms_norm_eps, turn.cos, turn.sin, rotary_.half(), factor,
+                          out + (block.row + row) * stride);
   }
 }
 
@@ -303,12 +307,18 @@ void TextModel<T>::embed(const model::PackedBatch& batch, const model::SharedLay
   const auto append = [&](std::span<const int32_t> ids) {
     for (const int32_t id : ids) read_floats(*weights_.embed_tokens, id * n, n, hidden_.data() + n * row++);
   };
+  const auto append_prefix = [&](const model::QuestionGroup& group) {
+    float* first = hidden_.data() + n * row;
+    append(group.prefix);
+    for (const model::MediaBlock& block : group.media)
+      std::copy_n(block.features, block.tokens() * n, first + block.first * n);
+  };
   size_t tree = 0;
   for (const model::QuestionGroup& group : batch.groups) {
     const bool shared = layout.trees[tree].tails.size() > 1;
-    if (shared) append(group.prefix);
+    if (shared) append_prefix(group);
     for (const auto& tail : group.tails) {
-      if (!shared) append(group.prefix);
+      if (!shared) append_prefix(group);
       append(tail);
     }
     tree += shared ? 1 : group.tails.size();
@@ -373,14 +383,40 @@ void TextModel<T>::reserve(const model::QuestionLayout& layout, int64_t question
   ba_.reserve(padded * 2 * static_cast<size_t>(config_.linear_num_value_heads));
   mixed_.reserve(padded * std::max(value_size, heads_size));
   mlp_.reserve(padded * static_cast<size_t>(config_.intermediate_size));
+}
 
-  rotary_.reserve(layout.longest);
-  positions_.clear();
-  last_positions_.clear();
-  for (const model::RowRun& run : layout.questions) {
-    for (int64_t i = 0; i < run.rows; ++i) positions_.push_back(static_cast<int32_t>(i));
-    last_positions_.push_back(static_cast<int32_t>(run.rows - 1));
+template <typename T>
+void TextModel<T>::place(const model::PackedBatch& batch, int64_t longest) {
+  rotary_.reserve(longest);  // a block takes fewer positions than it has tokens
+  angles_.clear();
+  last_angles_.clear();
+  media_angles_.clear();
+  size_t media_tokens = 0;
+  for (const model::QuestionGroup& group : batch.groups)
+    for (const model::MediaBlock& block : group.media) media_tokens += static_cast<size_t>(block.tokens());
+  media_angles_.reserve(media_tokens * 2 * static_cast<size_t>(rotary_.half()));  // angles_ points into it
+  std::vector<RotaryAngles> prefix;
+  for (const model::QuestionGroup& group : batch.groups) {
+    const model::PrefixPositions positions = model::prefix_positions(group);
+    prefix.clear();
+    for (const model::Position& position : positions.tokens) prefix.push_back(angles_of(position));
+    for (const auto& tail : group.tails) {
+      angles_.insert(angles_.end(), prefix.begin(), prefix.end());
+      for (size_t i = 0; i < tail.size(); ++i)
+        angles_.push_back(rotary_.at(positions.next + static_cast<int64_t>(i)));
+      last_angles_.push_back(angles_.back());
+    }
   }
+}
+
+template <typename T>
+RotaryAngles TextModel<T>::angles_of(const model::Position& position) {
+  if (position.is_text()) return rotary_.at(position.time);
+  const size_t first = media_angles_.size();
+  const auto axis = [&](int i) { return model::rotary_axis(position, i, config_.mrope_section); };
+  for (int i = 0; i < rotary_.half(); ++i) media_angles_.push_back(rotary_.cos(axis(i))[i]);
+  for (int i = 0; i < rotary_.half(); ++i) media_angles_.push_back(rotary_.sin(axis(i))[i]);
+  return {media_angles_.data() + first, media_angles_.data() + first + rotary_.half()};
 }
 
 template class TextModel<float>;

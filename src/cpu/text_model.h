@@ -15,6 +15,7 @@
 #include "model/batch.h"
 #include "model/executor.h"
 #include "model/layout.h"
+#include "model/positions.h"
 
 namespace d3::cpu {
 
@@ -28,7 +29,7 @@ class TextModel {
             const std::function<void(double)>& on_progress);
 
   /// logits [question_count, 255] of the batch. Error(kInvalidArgument) for a token id outside the vocabulary
-  /// or a question without tokens.
+  /// or a question without tokens, and for a media block without features or outside its prefix.
   void run(const model::PackedBatch& batch, const model::ExecutorOptions& options, float* logits);
 
   /// Called with "embeddings", "layers.<n>" and the rows' fp32 hidden states [rows, hidden_size], before the
@@ -60,13 +61,15 @@ class TextModel {
   void norm(const float* hidden, const std::vector<float>& scale, int64_t rows, T* out);
   void add_product(const Linear& linear, const T* input, int64_t rows, float* hidden);
   void finish_query(const FullAttentionWeights& weights, const ProductBlock& block, int64_t rows,
-                    std::span<const int32_t> positions);
+                    std::span<const RotaryAngles> angles);
   void finish_key_value(const FullAttentionWeights& weights, const ProductBlock& block, int64_t rows);
   void finish_head(const ProductBlock& block, const std::vector<float>& scale, float factor,
-                   std::span<const int32_t> positions, T* out, int64_t stride);
+                   std::span<const RotaryAngles> angles, T* out, int64_t stride);
   void finish_linear_projection(const ProductBlock& block);
 
   void reserve(const model::QuestionLayout& layout, int64_t questions);
+  void place(const model::PackedBatch& batch, int64_t longest);
+  RotaryAngles angles_of(const model::Position& position);
   void embed(const model::PackedBatch& batch, const model::SharedLayout& layout);
   void expand(const model::SharedLayout& shared, const model::QuestionLayout& questions);
   void gather_last_hidden(const Rows& rows);
@@ -94,15 +97,16 @@ class TextModel {
   Workspace<T> last_normed_;       // [questions, hidden_size]
   Workspace<T> query_;             // linear: qkv [rows, channels]; full: q [kv][rows][group][head_dim]
   Workspace<float> qkv_;
-  Workspace<T> key_;                // [kv][rows][head_dim]
-  Workspace<T> value_;              // [kv][rows][head_dim]
-  Workspace<float> gate_;           // linear: z [rows, V*128]; full: sigmoid(gate) [rows, heads * head_dim]
-  Workspace<float> ba_;             // [rows, 2V]
-  Workspace<T> mixed_;              // the mixer's output before its last projection
-  Workspace<T> mlp_;                // [rows, intermediate_size]
-  Workspace<float> readout_input_;  // [questions, hidden_size]
-  std::vector<int32_t> positions_;  // [rows] in the question layout
-  std::vector<int32_t> last_positions_;  // [questions]
+  Workspace<T> key_;                  // [kv][rows][head_dim]
+  Workspace<T> value_;                // [kv][rows][head_dim]
+  Workspace<float> gate_;             // linear: z [rows, V*128]; full: sigmoid(gate) [rows, heads * head_dim]
+  Workspace<float> ba_;               // [rows, 2V]
+  Workspace<T> mixed_;                // the mixer's output before its last projection
+  Workspace<T> mlp_;                  // [rows, intermediate_size]
+  Workspace<float> readout_input_;    // [questions, hidden_size]
+  std::vector<RotaryAngles> angles_;  // [rows] in the question layout
+  std::vector<RotaryAngles> last_angles_;  // [questions]
+  std::vector<float> media_angles_;        // [media tokens][cos | sin], where the axes differ
 };
 
 }  // namespace d3::cpu

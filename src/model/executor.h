@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
+#include "media/pixels.h"
 #include "model/batch.h"
 
 namespace d3::model {
@@ -25,7 +28,13 @@ struct ExecutorCounters {
   uint64_t tokens = 0;           ///< of all questions, shared prefixes counted for each
   uint64_t layer_rows = 0;       ///< rows that went through a layer's mixer and MLP, summed over layers
   uint64_t layer_rows_full = 0;  ///< the same without the savings of ExecutorOptions
+  uint64_t media_encoded = 0;    ///< images and videos that went through the vision tower
+  uint64_t patches = 0;          ///< their patches
 };
+
+/// What the text model reads of an image or a video: fp32 [tokens, hidden_size], a token for each 32 x 32
+/// pixels of an image or of a pair of frames, in the order of the prompt's pads.
+using MediaFeatures = std::vector<float>;
 
 /// Runs batches of one model on one device. Not thread-safe: one thread calls run at a time.
 class Executor {
@@ -36,6 +45,15 @@ class Executor {
   /// order of groups and tails. A question's logits do not depend on what else is in the batch (but for
   /// rounding). Throws Error(kInvalidArgument) when a token id is outside the vocabulary.
   virtual std::vector<float> run(const PackedBatch& batch) = 0;
+
+  /// Whether the checkpoint has a vision tower.
+  virtual bool has_vision() const { return false; }
+
+  /// The vision tower over all of them, packed together; result i belongs to media[i]. Throws
+  /// Error(kInvalidArgument) for sizes that Pixels does not allow and Error(kUnsupported) without a tower.
+  virtual std::vector<MediaFeatures> encode_media(std::span<const media::Pixels* const> /*media*/) {
+    throw Error(ErrorCode::kUnsupported, "this checkpoint has no vision tower");
+  }
 
   virtual void set_options(const ExecutorOptions&) {}
   virtual ExecutorCounters counters() const { return {}; }

@@ -71,6 +71,22 @@ struct TypedKernels {
   /// out = x * factor * gate, n values.
   void (*scale_gate)(const float* x, float factor, const float* gate, int n, T* out);
 
+  /// LayerNorm: out = (x - mean) * rsqrt(variance + eps) * weight + bias over n values.
+  void (*layer_norm)(const float* x, const float* weight, const float* bias, int n, float eps, T* out);
+
+  /// out = x + bias, n values.
+  void (*store_bias)(const float* x, const float* bias, int n, T* out);
+
+  /// Rotary over all n values of x + bias (value i pairs with i + n / 2; cos and sin have n / 2 values), then
+  /// times `factor`. n is even.
+  void (*bias_rotary)(const float* x, const float* bias, int n, const float* cos, const float* sin,
+                      float factor, T* out);
+
+  /// out = gelu(x + bias), n values: its tanh form, 0.5 y (1 + tanh(sqrt(2 / pi) (y + 0.044715 y³))), and the
+  /// exact one, 0.5 y (1 + erf(y / sqrt(2))) (absolute error below 2e-7 of |y|).
+  void (*bias_gelu_tanh)(const float* x, const float* bias, int n, T* out);
+  void (*bias_gelu)(const float* x, const float* bias, int n, T* out);
+
   /// Symmetric quantisation of a row: q = round(x / scale) + 128 with scale = max|x| / 127; returns scale (0
   /// for a row of zeros).
   float (*quantize)(const T* x, int n, uint8_t* out);
@@ -97,6 +113,12 @@ struct KernelTable {
 
   /// x += y, n values.
   void (*add)(const float* y, int n, float* x);
+
+  /// x += y + bias, n values.
+  void (*add_bias)(const float* y, const float* bias, int n, float* x);
+
+  /// x += the sum of weights[j] * rows[j], j in 0..3, n values.
+  void (*add_weighted)(const float* const rows[4], const float weights[4], int n, float* x);
 
   /// x *= factor, n values.
   void (*scale)(float factor, int n, float* x);

@@ -30,6 +30,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // clang-format off
 #include "cpu/kernels/vectors-inl.h"
 #include "cpu/kernels/rows-inl.h"
+#include "cpu/kernels/vision-inl.h"
 #include "cpu/kernels/delta_net-inl.h"
 #include "cpu/kernels/product-inl.h"
 // clang-format on
@@ -45,6 +46,11 @@ constexpr TypedKernels<T> typed_kernels() {
           .gated_rms_norm = gated_rms_norm<T>,
           .softmax_block = softmax_block<T>,
           .scale_gate = scale_gate<T>,
+          .layer_norm = layer_norm<T>,
+          .store_bias = store_bias<T>,
+          .bias_rotary = bias_rotary<T>,
+          .bias_gelu_tanh = bias_gelu_tanh<T>,
+          .bias_gelu = bias_gelu<T>,
           .quantize = quantize<T>};
 }
 
@@ -56,6 +62,8 @@ KernelTable make_table(const char* name) {
           .bf16 = typed_kernels<Bf16>(),
           .widened = {.tile_rows = kTileRows, .pack_tile = pack_tile, .product = widened_product},
           .add = add_rows,
+          .add_bias = add_bias,
+          .add_weighted = add_weighted,
           .scale = scale_row,
           .l2_normalize = l2_normalize,
           .delta_gates = delta_gates,
