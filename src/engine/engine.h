@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "decision/request.h"
+#include "engine/engine_metrics.h"
 #include "engine/prepare.h"
 #include "engine/queue.h"
 #include "engine/rate.h"
@@ -27,14 +28,29 @@ using Clock = std::chrono::steady_clock;
 struct EngineOptions {
   int64_t max_batch_tokens = 1024;    ///< tokens of one batch; a longer question runs alone
   size_t max_queued_requests = 1024;  ///< accepted and not yet answered; more are refused
-  /// Refuse requests while the queued work would take longer than this at the measured speed; 0: never.
+  /// Refuse a request when the work before it and its own would take longer than this at the measured speed;
+  /// 0: never. Where nothing waits or runs, any request is taken.
   std::chrono::milliseconds max_queue_time{300'000};
+};
+
+/// Where a request's time in the engine went.
+struct Timing {
+  std::chrono::duration<double> queue{0};    ///< from its arrival to its first batch
+  std::chrono::duration<double> forward{0};  ///< all batches that had a question of it
 };
 
 /// What became of a request: an answer for every question in order, or an error and no answers.
 struct Outcome {
   std::vector<decision::Answer> answers;
   std::exception_ptr error = nullptr;
+  Timing timing = {};
+};
+
+/// What is in the engine's hands.
+struct QueueState {
+  size_t requests = 0;         ///< accepted and not yet answered
+  int64_t waiting_tokens = 0;  ///< that no batch has taken
+  int64_t running_tokens = 0;  ///< of the batch that runs
 };
 
 /// Called exactly once for every accepted request, on a thread of the engine's or on the one that cancels.
@@ -56,6 +72,9 @@ class Engine {
   /// deadline ends with kDeadlineExceeded at that moment; its questions that no batch has taken never run.
   uint64_t submit(PreparedRequest request, std::optional<Clock::time_point> deadline, Done done);
 
+  /// Throws what submit would throw for a request however small: to refuse one before it costs anything.
+  void check_room() const;
+
   /// Ends a request with kCancelled; its questions that no batch has taken never run. Does nothing when it
   /// has ended already.
   void cancel(uint64_t id);
@@ -64,8 +83,11 @@ class Engine {
   /// then go on.
   bool drain(std::chrono::milliseconds timeout);
 
-  /// How long the queued work will take at the measured speed; zero before the first batch.
+  /// How long the waiting and running work will take at the measured speed; zero before the first batch.
   std::chrono::duration<double> queue_time() const;
+
+  QueueState state() const;
+  const EngineMetrics& metrics() const { return metrics_; }
 
   std::string dtype_name() const { return executor_->dtype_name(); }
 
@@ -74,7 +96,10 @@ class Engine {
     PreparedRequest request;
     std::optional<Clock::time_point> deadline;
     Done done;
+    Clock::time_point arrival;
     // Written by the engine's thread only:
+    bool begun = false;
+    Timing timing;
     std::vector<decision::Answer> answers;
     size_t answered = 0;
   };
@@ -86,17 +111,21 @@ class Engine {
   };
 
   void run_batches();
+  bool wait_for_batch(std::vector<Work>& batch);
+  void begin_batch(std::span<const Work> batch);
   void run(std::span<const Work> batch);
   std::vector<float> execute(std::span<const Work> batch);
   void deliver(const Work& work, std::span<const float> logits);
   void watch_deadlines();
   bool is_active(uint64_t id) const;
   void end(uint64_t id, Outcome outcome);
-  void check_limits() const;
+  void end_all(const Outcome& outcome);
+  void check_limits(int64_t tokens) const;
 
   const std::unique_ptr<model::Executor> executor_;
   const double temperature_;
   const EngineOptions options_;
+  EngineMetrics metrics_;
 
   mutable std::mutex mutex_;  // guards all below but the threads
   std::condition_variable work_;
@@ -106,6 +135,8 @@ class Engine {
   std::unordered_map<uint64_t, std::shared_ptr<Job>> active_;  // accepted and not ended
   size_t ending_ = 0;                                          // ended, their `done` has not returned
   RateEstimate rate_;
+  int64_t running_tokens_ = 0;
+  Clock::time_point next_deadline_ = Clock::time_point::max();  // at which watch_deadlines will look again
   uint64_t last_id_ = 0;
   bool draining_ = false;
   bool stopping_ = false;
