@@ -1,15 +1,17 @@
 #include "cli/serve_command.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <utility>
 
 #include <fmt/format.h>
-#include <spdlog/logger.h>
-#include <spdlog/sinks/stdout_sinks.h>
 
+#include "cli/log.h"
 #include "cli/progress.h"
+#include "server/api_keys.h"
 #include "server/server.h"
 
 namespace d3::cli {
@@ -20,14 +22,6 @@ using std::chrono::milliseconds;
 milliseconds to_milliseconds(double seconds) { return milliseconds(static_cast<int64_t>(seconds * 1000)); }
 
 double to_seconds(milliseconds time) { return std::chrono::duration<double>(time).count(); }
-
-std::shared_ptr<spdlog::logger> make_log(const std::string& level) {
-  auto log = std::make_shared<spdlog::logger>("d3", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  log->set_level(spdlog::level::from_str(level));
-  log->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
-  log->flush_on(spdlog::level::trace);
-  return log;
-}
 
 /// The names clients may use: those chosen, or the path as typed and what the manifest says.
 std::vector<std::string> names_of(const std::vector<std::string>& chosen, const std::string& directory,
@@ -47,37 +41,63 @@ int64_t unix_seconds() {
 }  // namespace
 
 CLI::App* ServeCommand::add_to(CLI::App& app) {
-  const server::ServerOptions defaults;
-  host_ = defaults.host;
-  port_ = defaults.port;
   CLI::App* command = app.add_subcommand("serve", "Answer over HTTP");
   model_.add_to(*command);
-  command->add_option("--host", host_, "Address to listen on; 0.0.0.0 for all of IPv4")
-      ->capture_default_str();
-  command->add_option("--port", port_, "Port to listen on; 0 takes a free one, which is printed")
-      ->type_name("N")
-      ->capture_default_str();
-  command
-      ->add_option("--served-model-name", served_names_,
-                   "Name of the model for clients, instead of DIR and the manifest's names (may be repeated)")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--api-key", api_keys_,
-                   "Answer only requests with `Authorization: Bearer KEY` (may be repeated). The environment "
-                   "variable D3_API_KEY does the same and is not seen by other users of the machine")
-      ->type_name("KEY")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--log-level", log_level_, "What is logged to standard error; info has a line per request")
-      ->type_name("debug|info|warn|error|off")
-      ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}).description(""))
-      ->capture_default_str();
+  add_listening(*command);
+  add_access(*command);
   add_limits(*command);
   command->footer(
       "SIGTERM and SIGINT stop the server when what it has accepted is answered.\n"
       "Example: d3 serve ./nano --port 8080 --served-model-name nano");
   return command;
+}
+
+void ServeCommand::add_listening(CLI::App& app) {
+  const server::ServerOptions defaults;
+  host_ = defaults.host;
+  port_ = defaults.port;
+  CLI::Option* host = app.add_option("--host", host_, "Address to listen on; 0.0.0.0 for all of IPv4");
+  host->capture_default_str();
+  CLI::Option* port =
+      app.add_option("--port", port_, "Port to listen on; 0 takes a free one, which is printed");
+  port->type_name("N")->capture_default_str();
+  CLI::Option* tls_certificate = app.add_option("--tls-cert", tls_certificate_,
+                                                "Serve HTTPS with this certificate (PEM, with its chain)");
+  CLI::Option* tls_key = app.add_option("--tls-key", tls_key_, "The certificate's key (PEM)");
+  tls_certificate->type_name("FILE")->needs(tls_key);
+  tls_key->type_name("FILE")->needs(tls_certificate);
+  app.add_option("--unix", unix_path_, "Listen on this Unix socket instead of an address and port")
+      ->type_name("PATH")
+      ->excludes(host)
+      ->excludes(port)
+      ->excludes(tls_certificate);
+}
+
+void ServeCommand::add_access(CLI::App& app) {
+  app.add_option("--served-model-name", served_names_,
+                 "Name of the model for clients, instead of DIR and the manifest's names (may be repeated)")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  app.add_option("--api-key", api_keys_,
+                 "Answer only requests with `Authorization: Bearer KEY` (may be repeated). The environment "
+                 "variable D3_API_KEY does the same and is not seen by other users of the machine")
+      ->type_name("KEY")
+      ->allow_extra_args(false);
+  app.add_option("--api-key-file", api_key_file_,
+                 "The same with the keys of a file, one a line; # begins a comment")
+      ->type_name("FILE");
+  app.add_option("--cors-origin", cors_origins_,
+                 "Let web pages of this origin ask from a browser, * for all (may be repeated)")
+      ->type_name("ORIGIN")
+      ->allow_extra_args(false);
+  app.add_option("--log-level", log_level_, "What is logged to standard error; info has a line per request")
+      ->type_name("debug|info|warn|error|off")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}).description(""))
+      ->capture_default_str();
+  app.add_option("--log-format", log_format_, "Lines of text, or a JSON object a line")
+      ->type_name("text|json")
+      ->check(CLI::IsMember({"text", "json"}).description(""))
+      ->capture_default_str();
 }
 
 void ServeCommand::add_limits(CLI::App& app) {
@@ -117,13 +137,24 @@ void ServeCommand::add_limits(CLI::App& app) {
       ->capture_default_str();
 }
 
+server::LogFormat ServeCommand::log_format() const {
+  return log_format_ == "json" ? server::LogFormat::kJson : server::LogFormat::kText;
+}
+
 server::ServerOptions ServeCommand::server_options(const Context& context) const {
   server::ServerOptions options;
   options.host = host_;
   options.port = port_;
   options.version = D3_VERSION;
+  options.unix_path = unix_path_;
+  options.tls_certificate = tls_certificate_;
+  options.tls_key = tls_key_;
   options.api_keys = api_keys_;
   if (context.api_key) options.api_keys.push_back(*context.api_key);
+  if (!api_key_file_.empty())
+    std::ranges::move(server::read_api_keys(api_key_file_), std::back_inserter(options.api_keys));
+  options.cors_origins = cors_origins_;
+  options.log_format = log_format();
   options.max_body = max_body_;
   options.max_pending_body_bytes = std::max(options.max_pending_body_bytes, 2 * max_body_);
   options.max_connections = max_connections_;
@@ -140,9 +171,9 @@ engine::LoadOptions ServeCommand::load_options(const Context& context) const {
 }
 
 int ServeCommand::run(const Context& context) {
-  const auto log = make_log(log_level_);
+  const auto log = make_log(log_level_, log_format());
   server::Server server(server_options(context), log);
-  context.out.print(fmt::format("d3: listening on http://{}\n", server.address()));
+  context.out.print(fmt::format("d3: listening on {}\n", server.url()));
   context.out.flush();
   const bool in_time = server.run([&](const std::function<void(double)>& report) {
     const auto start = std::chrono::steady_clock::now();

@@ -17,16 +17,25 @@ class ServeCommand : public Command {
   int run(const Context& context) override;
 
  private:
+  void add_listening(CLI::App& app);
+  void add_access(CLI::App& app);
   void add_limits(CLI::App& app);
+  server::LogFormat log_format() const;
   server::ServerOptions server_options(const Context& context) const;
   engine::LoadOptions load_options(const Context& context) const;
 
   ModelOptions model_;
   std::string host_;
   uint16_t port_ = 0;
+  std::string unix_path_;
+  std::string tls_certificate_;
+  std::string tls_key_;
   std::vector<std::string> served_names_;
   std::vector<std::string> api_keys_;
+  std::string api_key_file_;
+  std::vector<std::string> cors_origins_;
   std::string log_level_ = "info";
+  std::string log_format_ = "text";
   size_t max_body_ = 0;
   size_t max_queue_ = 0;
   size_t max_connections_ = 0;

@@ -1,9 +1,13 @@
 #include "server/api_keys.h"
 
+#include <algorithm>
+#include <fstream>
+
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 
 #include "base/ascii.h"
+#include "base/error.h"
 
 namespace d3::server {
 namespace {
@@ -37,6 +41,20 @@ ApiKeys::Digest ApiKeys::digest(std::string_view text) {
   Digest result{};
   SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), result.data());
   return result;
+}
+
+std::vector<std::string> read_api_keys(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> keys;
+  for (std::string line; std::getline(file, line);) {
+    while (!line.empty() && line.back() == '\r') line.pop_back();
+    const std::string_view key = trimmed(line);
+    if (!key.empty() && key.front() != '#') keys.emplace_back(key);
+  }
+  // A directory opens, and fails only when it is read.
+  if (!file.is_open() || file.bad()) throw Error(ErrorCode::kNotFound, path + ": cannot be read", path);
+  if (keys.empty()) throw Error(ErrorCode::kInvalidArgument, path + ": has no key", path);
+  return keys;
 }
 
 }  // namespace d3::server

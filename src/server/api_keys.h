@@ -25,4 +25,9 @@ class ApiKeys {
   std::vector<Digest> digests_;
 };
 
+/// The keys of a file, one a line; empty lines and those that begin with # are left out. Throws
+/// Error(kNotFound) when it cannot be read and Error(kInvalidArgument) when it has no key: a server meant to
+/// be guarded must not start open.
+std::vector<std::string> read_api_keys(const std::string& path);
+
 }  // namespace d3::server

@@ -25,6 +25,10 @@ class BodyBudget {
     }
     ~Lease() { *free_ += bytes_; }
 
+    size_t bytes() const { return static_cast<size_t>(bytes_); }
+    /// An empty lease of the same budget.
+    Lease sibling() const { return Lease(free_); }
+
     /// Takes more; false, and nothing taken, when the budget has not that much left.
     bool grow(size_t bytes) {
       const auto wanted = static_cast<std::ptrdiff_t>(bytes);
@@ -37,6 +41,8 @@ class BodyBudget {
     }
 
    private:
+    explicit Lease(std::shared_ptr<std::atomic<std::ptrdiff_t>> free) : free_(std::move(free)) {}
+
     std::shared_ptr<std::atomic<std::ptrdiff_t>> free_;
     std::ptrdiff_t bytes_ = 0;
   };

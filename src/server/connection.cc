@@ -1,77 +1,37 @@
 #include "server/connection.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <ctime>
+#include <iterator>
 #include <utility>
 
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/write.hpp>
-#include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <sys/socket.h>
+
+#include "base/ascii.h"
+#include "server/access_log.h"
 
 namespace d3::server {
 namespace {
 
-namespace beast = boost::beast;
-namespace http = beast::http;
 using boost::system::error_code;
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 constexpr size_t kReadSize = 4096;
-constexpr size_t kBufferLimit = 64 << 10;  // beside the header limit: what pipelining may run ahead
-constexpr size_t kLoggedPath = 200;
+constexpr size_t kBodyReadSize = 64 << 10;
 constexpr size_t kFirstBodySize = 16 << 10;
 constexpr size_t kDiscardLimit = 256 << 10;      // of a refused request's body, to keep the connection
 constexpr double kSlowestBytesPerSecond = 1024;  // of a body that takes longer than one body_timeout
 constexpr milliseconds kLingerTimeout{2000};
 constexpr milliseconds kDrainGrace{500};  // for requests that were on their way when the drain began
 
-bool is_http_error(const error_code& error) {
-  return error.category() == make_error_code(http::error::bad_method).category();
-}
-
-/// A path as the log shows it: of bounded length, nothing but visible ASCII.
-std::string loggable(std::string_view path) {
-  std::string text(path.substr(0, kLoggedPath));
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c <= ' ' || c >= '\x7f'; }, '?');
-  return text;
-}
-
-std::string http_date() {
-  return fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(std::time(nullptr)));
-}
-
 }  // namespace
 
-Connection::Connection(Socket socket, Service& service, OnClosed on_closed)
-    : socket_(std::move(socket)),
+Connection::Connection(boost::asio::io_context& io, std::unique_ptr<Stream> stream, Service& service,
+                       OnClosed on_closed)
+    : stream_(std::move(stream)),
       service_(service),
       on_closed_(std::move(on_closed)),
-      timer_(socket_.get_executor()),
-      buffer_(service.options().max_header + kBufferLimit) {
-  error_code ignored;
-  socket_.set_option(boost::asio::ip::tcp::no_delay(true), ignored);
-}
-
-void Connection::start() { await_request(); }
-
-void Connection::start_refusing(const Error& error) {
-  head_.request_id = service_.request_id({});
-  keep_alive_ = false;
-  request_start_ = steady_clock::now();
-  refuse(error);
-}
-
-void Connection::drain() {
-  draining_ = true;
-  if (phase_ == Phase::kIdle) socket_.cancel();  // await_request goes on with the short timeout
-}
-
-void Connection::abort() { close(); }
+      timer_(io),
+      reader_(service.options().max_header) {}
 
 /// The member as a completion handler. An exception (memory, most likely) ends this connection alone.
 template <class... Args>
@@ -80,90 +40,140 @@ auto Connection::handler(void (Connection::*member)(Args...)) {
     try {
       (*self.*member)(std::move(args)...);
     } catch (const std::exception& error) {
-      self->service_.log().error("{} connection closed: {}", self->head_.request_id, error.what());
+      self->service_.log().error("{} connection closed: {}", self->reader_.head().request_id, error.what());
       self->close();
     }
   };
 }
 
+void Connection::start() {
+  arm(service_.options().header_timeout);
+  stream_->open(handler(&Connection::on_open));
+}
+
+void Connection::start_refusing(const Error& error) {
+  turned_away_ = error;
+  start();
+}
+
+void Connection::on_open(error_code error, size_t) {
+  if (phase_ != Phase::kOpening) return;
+  if (error) return close();
+  phase_ = Phase::kIdle;
+  if (!turned_away_) return advance();
+  request_start_ = Clock::now();
+  reader_.head().request_id = service_.request_id({});
+  refuse(*turned_away_);
+}
+
+void Connection::drain() {
+  draining_ = true;
+  if (phase_ == Phase::kIdle) arm(kDrainGrace);
+}
+
 // --- reading
 
-void Connection::await_request() {
-  phase_ = Phase::kIdle;
-  if (buffer_.size() > 0) return read_head();
-  arm(draining_ ? kDrainGrace : service_.options().idle_timeout);
-  socket_.async_read_some(buffer_.prepare(kReadSize), handler(&Connection::on_first_bytes));
+void Connection::read_more() {
+  if (reading_ || input_ended_) return;
+  const std::span<char> room = reader_.room(phase_ == Phase::kBody ? kBodyReadSize : kReadSize);
+  if (room.empty()) return;  // far enough ahead
+  reading_ = true;
+  stream_->read_some(boost::asio::buffer(room.data(), room.size()), handler(&Connection::on_read));
 }
 
-void Connection::on_first_bytes(error_code error, size_t size) {
-  if (phase_ != Phase::kIdle) return;
-  disarm();
-  if (error == boost::asio::error::operation_aborted && draining_ && !timed_out_) return await_request();
-  if (error) return close();
-  buffer_.commit(size);
-  read_head();
+void Connection::on_read(error_code error, size_t size) {
+  reading_ = false;
+  if (phase_ == Phase::kClosed) return;
+  if (phase_ == Phase::kLingering) {
+    discarded_ += size;
+    if (error || discarded_ > kDiscardLimit) return close();
+    return read_more();  // into the same room: nothing of it is kept
+  }
+  if (error) return on_input_end();
+  service_.count_bytes_in(size);
+  reader_.commit(size);
+  if (phase_ == Phase::kAnswering || phase_ == Phase::kWriting || phase_ == Phase::kContinuing)
+    return read_more();
+  advance();
 }
 
-void Connection::read_head() {
-  phase_ = Phase::kReading;
-  request_start_ = steady_clock::now();
-  ++request_number_;
-  parser_.emplace();
-  parser_->header_limit(static_cast<uint32_t>(service_.options().max_header));
-  parser_->body_limit(boost::none);  // check_size and on_body do it, with our own reply
-  parser_->eager(true);
-  arm(service_.options().header_timeout);
-  http::async_read_header(socket_, buffer_, *parser_, handler(&Connection::on_head));
+/// Nobody waits for an answer to a request that is not complete, or (being gone) to one that is.
+void Connection::on_input_end() {
+  input_ended_ = true;
+  if (phase_ == Phase::kWriting) return;
+  if (phase_ == Phase::kAnswering) {
+    const RequestHead& head = reader_.head();
+    service_.log().info("{} {} {} closed by the client", head.request_id, loggable(head.method),
+                        loggable(head.path));
+    service_.count_abandoned();
+  }
+  close();
 }
 
-void Connection::on_head(error_code error, size_t) {
-  if (phase_ != Phase::kReading) return;
-  disarm();
-  take_head();
-  if (error) return fail_reading(error, "the headers");
+/// Goes on with what has come.
+void Connection::advance() {
   try {
-    admit();
-  } catch (const Error& refusal) {
-    refuse_after_body(refusal);
+    if (phase_ == Phase::kIdle) {
+      if (reader_.buffered() == 0) return wait_for_request();
+      phase_ = Phase::kHead;
+      request_start_ = Clock::now();
+      ++request_number_;
+      arm(service_.options().header_timeout);
+    }
+    if (phase_ == Phase::kHead) return read_head();
+    if (phase_ == Phase::kBody) return read_body();
+  } catch (const Error& error) {
+    keep_alive_ = false;
+    if (refusal_) return respond(std::move(*refusal_));
+    refuse(error);
   }
 }
 
-/// Copies what the reply and the log need, also of a request that could not be read to its end.
-void Connection::take_head() {
-  const auto& message = parser_->get();
-  const auto field = [&](http::field name) { return std::string(message[name]); };
-  head_ = {.method = std::string(message.method_string()),
-           .path = std::string(path_of(message.target())),
-           .content_type = field(http::field::content_type),
-           .content_encoding = field(http::field::content_encoding),
-           .authorization = field(http::field::authorization),
-           .request_id = service_.request_id(message["x-request-id"])};
-  keep_alive_ = message.keep_alive();
-  admitted_.reset();
-  refusal_.reset();
-  body_.reset();
-  body_size_ = 0;
+void Connection::wait_for_request() {
+  if (input_ended_) return close();
+  arm(draining_ ? kDrainGrace : service_.options().idle_timeout);
+  read_more();
+}
+
+void Connection::read_head() {
+  RequestHead& head = reader_.head();
+  const bool complete = [&] {
+    try {
+      return reader_.read_head();
+    } catch (const Error&) {
+      head.request_id = service_.request_id(head.sent_request_id);
+      throw;
+    }
+  }();
+  if (!complete) return input_ended_ ? close() : read_more();
+  head.request_id = service_.request_id(head.sent_request_id);
+  keep_alive_ = head.keep_alive;
+  body_start_ = Clock::now();
+  phase_ = Phase::kBody;
+  try {
+    admit();
+  } catch (const Error& refusal) {
+    return refuse_after_body(refusal);
+  }
+  const bool waits = !head.expect.empty() && head.has_body() && reader_.buffered() == 0;
+  return waits ? send_continue() : read_body();
 }
 
 void Connection::admit() {
-  const auto& message = parser_->get();
-  if (message.version() >= 11 && message.count(http::field::host) != 1)
+  const RequestHead& head = reader_.head();
+  if (head.version >= 11 && head.hosts != 1)
     throw Error(ErrorCode::kInvalidArgument, "the request must have one header host");
-  const std::string_view transfer_encoding = message[http::field::transfer_encoding];
-  if (!transfer_encoding.empty() && !beast::iequals(transfer_encoding, "chunked"))
+  if (!head.transfer_encoding.empty() && !equals_ignoring_case(head.transfer_encoding, "chunked"))
     throw Error(ErrorCode::kInvalidArgument, "transfer-encoding may only be chunked");
-  admitted_ = service_.check(head_);
+  if (!head.expect.empty() && !equals_ignoring_case(head.expect, "100-continue"))
+    throw Error(ErrorCode::kInvalidArgument, "expect may only be 100-continue");
+  admitted_ = service_.check(head);
   check_size();
   body_.emplace(Body{.bytes = {}, .lease = BodyBudget::Lease(service_.body_budget())});
-  const std::string_view expect = message[http::field::expect];
-  if (expect.empty() || parser_->is_done()) return read_body();
-  if (!beast::iequals(expect, "100-continue"))
-    throw Error(ErrorCode::kInvalidArgument, "expect may only be 100-continue");
-  send_continue();
 }
 
 void Connection::check_size() const {
-  const auto length = parser_->content_length();
+  const auto length = reader_.head().content_length;
   if (length && *length > service_.options().max_body)
     throw Error(ErrorCode::kPayloadTooLarge,
                 fmt::format("the body has {} bytes, the limit is {}", *length, service_.options().max_body));
@@ -171,66 +181,53 @@ void Connection::check_size() const {
 
 void Connection::send_continue() {
   static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  phase_ = Phase::kContinuing;
   arm(service_.options().write_timeout);
-  boost::asio::async_write(socket_, boost::asio::buffer(kContinue), handler(&Connection::on_continued));
+  stream_->write({boost::asio::buffer(kContinue), {}}, handler(&Connection::on_continued));
 }
 
 void Connection::on_continued(error_code error, size_t) {
-  if (phase_ != Phase::kReading) return;
-  disarm();
+  if (phase_ != Phase::kContinuing) return;
   if (error) return close();
-  read_body();
+  phase_ = Phase::kBody;
+  advance();
 }
 
 void Connection::read_body() {
-  if (body_size_ == 0) body_start_ = steady_clock::now();
-  if (parser_->is_done()) return answer();
-  try {
-    const boost::asio::mutable_buffer room = body_room();
-    parser_->get().body() = {.data = room.data(), .size = room.size(), .more = true};
-  } catch (const Error& error) {
-    return refuse_after_body(error);
-  }
+  for (std::string_view piece = reader_.next_piece(); !piece.empty(); piece = reader_.next_piece())
+    take(piece);
+  if (reader_.done()) return answer();
+  if (input_ended_) return close();
+  check_pace();
   arm(service_.options().body_timeout);
-  http::async_read_some(socket_, buffer_, *parser_, handler(&Connection::on_body));
+  read_more();
 }
 
-/// Where the next bytes of the body go. Memory follows what has come, not what is announced.
-boost::asio::mutable_buffer Connection::body_room() {
-  if (!body_) return boost::asio::buffer(discard_);
-  std::string& bytes = body_->bytes;
-  if (body_size_ == bytes.size()) {
-    const auto rest = parser_->content_length_remaining();  // none when chunked
-    const size_t more = std::min<uint64_t>(std::max(kFirstBodySize, bytes.size()), rest.value_or(SIZE_MAX));
-    if (!body_->lease.grow(more))
-      throw Error(ErrorCode::kOverloaded, "too many large requests are being read; try again later");
-    bytes.resize(bytes.size() + more);
-  }
-  return boost::asio::buffer(bytes) + body_size_;
+void Connection::take(std::string_view piece) {
+  body_size_ += piece.size();
+  if (body_size_ > (refusal_ ? kDiscardLimit : service_.options().max_body))
+    throw Error(ErrorCode::kPayloadTooLarge,
+                fmt::format("the body is over the limit of {} bytes", service_.options().max_body));
+  if (body_) make_room(body_size_);
+  if (body_) body_->bytes += piece;
 }
 
-void Connection::on_body(error_code error, size_t) {
-  if (phase_ != Phase::kReading) return;
-  disarm();
-  if (error == http::error::need_buffer) error = {};
-  if (error) return fail_reading(error, "the body");
-  const size_t room = body_ ? body_->bytes.size() - body_size_ : discard_.size();
-  body_size_ += room - parser_->get().body().size;
-  try {
-    check_pace();
-    if (body_size_ > (refusal_ ? kDiscardLimit : service_.options().max_body))
-      throw Error(ErrorCode::kPayloadTooLarge,
-                  fmt::format("the body is over the limit of {} bytes", service_.options().max_body));
-  } catch (const Error& refusal) {
-    keep_alive_ = false;
-    if (refusal_) return respond(std::move(*refusal_));
-    return refuse(refusal);
-  }
-  read_body();
+/// Memory follows what has come, not what is announced.
+void Connection::make_room(size_t size) {
+  const size_t now = body_->lease.bytes();
+  if (size <= now) return;
+  const RequestHead& head = reader_.head();
+  const size_t announced = std::min<uint64_t>(head.content_length.value_or(SIZE_MAX), SIZE_MAX);
+  const size_t next = std::max(size, std::min(announced, std::max(kFirstBodySize, 2 * now)));
+  if (body_->lease.grow(next - now)) return body_->bytes.reserve(next);
+  const Error error(ErrorCode::kOverloaded, "too many large requests are being read; try again later");
+  if (head.content_length.value_or(0) > kDiscardLimit) throw Error(error);
+  refusal_ = service_.refuse(head, error);
+  body_.reset();
 }
 
 void Connection::check_pace() const {
-  const std::chrono::duration<double> taken = steady_clock::now() - body_start_;
+  const std::chrono::duration<double> taken = Clock::now() - body_start_;
   if (taken > service_.options().body_timeout &&
       static_cast<double>(body_size_) < taken.count() * kSlowestBytesPerSecond)
     throw Error(ErrorCode::kRequestTimeout, "the body came too slowly");
@@ -240,101 +237,86 @@ void Connection::check_pace() const {
 
 void Connection::answer() {
   if (refusal_) return respond(std::move(*refusal_));
-  body_->bytes.resize(body_size_);
   phase_ = Phase::kAnswering;
-  pending_ = service_.answer(*admitted_, head_, std::move(*body_),
+  disarm();
+  pending_ = service_.answer(*admitted_, reader_.head(), std::move(*body_),
                              [respond = handler(&Connection::on_reply),
                               number = request_number_](Reply reply) { respond(number, std::move(reply)); });
-  if (pending_) watch_client();
+  if (!pending_) return;
+  if (input_ended_) return on_input_end();
+  read_more();
 }
 
 void Connection::on_reply(uint64_t request, Reply reply) {
   if (phase_ == Phase::kAnswering && request == request_number_) respond(std::move(reply));
 }
 
-/// Waits for the client to close its side. What it sends meanwhile stays in the socket.
-void Connection::watch_client() {
-  socket_.async_wait(Socket::wait_read,
-                     [moved = handler(&Connection::on_client_moved),
-                      number = request_number_](error_code error) { moved(number, error); });
-}
-
-void Connection::on_client_moved(uint64_t request, error_code error) {
-  if (error || phase_ != Phase::kAnswering || request != request_number_) return;
-  char byte = 0;
-  const ssize_t got = ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  if (got > 0) return;  // the next request
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return watch_client();
-  service_.log().info("{} {} {} closed by the client", head_.request_id, head_.method, loggable(head_.path));
-  close();
-}
-
-void Connection::refuse(const Error& error) { respond(service_.refuse(head_, error)); }
+void Connection::refuse(const Error& error) { respond(service_.refuse(reader_.head(), error)); }
 
 /// Keeps the connection where that costs little: the rest of a small body is read and thrown away first.
 void Connection::refuse_after_body(const Error& error) {
-  const auto length = parser_->content_length();
-  const bool waits = parser_->get().count(http::field::expect) > 0;  // for our word before it sends the body
-  const bool small = length ? *length <= kDiscardLimit : parser_->chunked() || parser_->is_done();
+  const RequestHead& head = reader_.head();
+  const bool waits = !head.expect.empty();  // for our word before it sends the body
+  const bool small = head.content_length.value_or(0) <= kDiscardLimit;
   if (waits || !small) {
-    keep_alive_ = keep_alive_ && parser_->is_done();
+    keep_alive_ = keep_alive_ && reader_.done();
     return refuse(error);
   }
-  refusal_ = service_.refuse(head_, error);
+  refusal_ = service_.refuse(head, error);
   body_.reset();
+  phase_ = Phase::kBody;
   read_body();
-}
-
-void Connection::fail_reading(error_code error, const char* what) {
-  keep_alive_ = false;
-  if (error == boost::asio::error::operation_aborted && timed_out_) {
-    if (refusal_) return respond(std::move(*refusal_));
-    return refuse(Error(ErrorCode::kRequestTimeout, fmt::format("{} did not come in time", what)));
-  }
-  if (!is_http_error(error) || error == http::error::end_of_stream || error == http::error::partial_message)
-    return close();  // nobody is there to answer
-  if (error == http::error::header_limit)
-    return refuse(Error(ErrorCode::kHeaderTooLarge, fmt::format("the headers are over the limit of {} bytes",
-                                                                service_.options().max_header)));
-  refuse(Error(ErrorCode::kInvalidArgument, fmt::format("{} are no valid HTTP: {}", what, error.message())));
 }
 
 void Connection::respond(Reply reply) {
   phase_ = Phase::kWriting;
   pending_.reset();
-  const bool head_only = head_.method == "HEAD";
-  const bool keep = keep_alive_ && !draining_;
-  response_ = Response(static_cast<http::status>(reply.status), parser_ ? parser_->get().version() : 11);
-  response_.set(http::field::server, "d3");
-  response_.set(http::field::date, http_date());
-  response_.set(http::field::content_type, reply.content_type);
-  response_.set("x-request-id", head_.request_id);
-  response_.set("x-typesafe-request-id", head_.request_id);
-  if (!reply.allow.empty()) response_.set(http::field::allow, reply.allow);
-  if (reply.retry_after) response_.set(http::field::retry_after, std::to_string(reply.retry_after->count()));
-  response_.keep_alive(keep);
-  keep_alive_ = keep;
-  response_.body() = std::move(reply.body);
-  response_.prepare_payload();
-  serializer_.emplace(response_);
+  body_.reset();
+  keep_alive_ = keep_alive_ && !draining_ && !input_ended_;
+  reply_ = std::move(reply);
+  service_.add_headers(reader_.head(), reply_);
+  head_bytes_ = response_head(reply_);
+  const bool head_only = reader_.head().method == "HEAD";
   arm(service_.options().write_timeout);
-  auto done = handler(&Connection::on_written);
-  if (head_only)
-    http::async_write_header(socket_, *serializer_, std::move(done));
-  else
-    http::async_write(socket_, *serializer_, std::move(done));
+  stream_->write(
+      {boost::asio::buffer(head_bytes_), boost::asio::buffer(reply_.body, head_only ? 0 : SIZE_MAX)},
+      handler(&Connection::on_written));
 }
 
-void Connection::on_written(error_code error, size_t) {
+std::string Connection::response_head(const Reply& reply) const {
+  std::string bytes;
+  bytes.reserve(512);
+  const auto end = std::back_inserter(bytes);
+  fmt::format_to(end, "HTTP/1.1 {} {}\r\nserver: d3\r\ndate: {}\r\n", reply.status,
+                 reason_phrase(reply.status), service_.date());
+  if (reply.status != 204)
+    fmt::format_to(end, "content-type: {}\r\ncontent-length: {}\r\n", reply.content_type, reply.body.size());
+  for (const auto& [name, value] : reply.headers) fmt::format_to(end, "{}: {}\r\n", name, value);
+  fmt::format_to(end, "connection: {}\r\n\r\n", keep_alive_ ? "keep-alive" : "close");
+  return bytes;
+}
+
+void Connection::on_written(error_code error, size_t size) {
   if (phase_ != Phase::kWriting) return;
   disarm();
-  const std::chrono::duration<double, std::milli> taken = steady_clock::now() - request_start_;
-  service_.log().info("{} {} {} {} {:.1f} ms", head_.request_id, head_.method, loggable(head_.path),
-                      response_.result_int(), taken.count());
-  response_.body() = {};
-  if (error) return close();
-  if (keep_alive_) return await_request();
-  linger();
+  record(size);
+  reply_.body = {};
+  if (error || input_ended_) return close();
+  if (!keep_alive_) return linger();
+  phase_ = Phase::kIdle;
+  admitted_.reset();
+  refusal_.reset();
+  body_size_ = 0;
+  reader_.next();
+  advance();
+}
+
+void Connection::record(size_t bytes_out) {
+  service_.record({.head = reader_.head(),
+                   .reply = reply_,
+                   .body_bytes = body_size_,
+                   .bytes_out = bytes_out,
+                   .taken = Clock::now() - request_start_});
 }
 
 // --- closing
@@ -342,49 +324,54 @@ void Connection::on_written(error_code error, size_t) {
 /// Closes in two steps: were the socket closed with input unread, the client could lose the reply.
 void Connection::linger() {
   phase_ = Phase::kLingering;
-  error_code error;
-  socket_.shutdown(Socket::shutdown_send, error);
-  if (error) return close();
   arm(kLingerTimeout);
-  discard_input();
-}
-
-void Connection::discard_input() {
-  socket_.async_read_some(boost::asio::buffer(discard_), handler(&Connection::on_discarded));
-}
-
-void Connection::on_discarded(error_code error, size_t size) {
-  if (phase_ != Phase::kLingering) return;
-  discarded_ += size;
-  if (error || discarded_ > kDiscardLimit) return close();
-  discard_input();
+  reader_.forget_input();
+  if (stream_->finish([self = shared_from_this()](error_code, size_t) { self->close(); }))
+    read_more();
+  else
+    input_ended_ = true;
 }
 
 void Connection::close() {
   if (phase_ == Phase::kClosed) return;
   phase_ = Phase::kClosed;
   disarm();
+  timer_.cancel();
   if (pending_) pending_->cancel();
   pending_.reset();
-  error_code ignored;
-  socket_.close(ignored);
+  stream_->close();
   on_closed_(shared_from_this());
 }
 
+/// Sets the present phase's deadline. The timer is touched only when it would come too late: it looks at the
+/// deadline when it expires, and waits on when that has moved.
 void Connection::arm(milliseconds timeout) {
-  timed_out_ = false;
-  timer_.expires_after(timeout);
-  timer_.async_wait([self = shared_from_this(), run = ++timer_run_](error_code error) {
-    if (error || run != self->timer_run_) return;
-    self->timed_out_ = true;
-    error_code ignored;
-    self->socket_.cancel(ignored);
-  });
+  deadline_ = Clock::now() + timeout;
+  if (deadline_ < timer_expiry_) start_timer();
 }
 
-void Connection::disarm() {
-  ++timer_run_;
-  timer_.cancel();
+void Connection::start_timer() {
+  timer_expiry_ = deadline_;
+  timer_.expires_at(deadline_);
+  timer_.async_wait(handler(&Connection::on_timer));
+}
+
+void Connection::on_timer(error_code error) {
+  if (error || phase_ == Phase::kClosed) return;  // set anew, or over
+  timer_expiry_ = kNever;
+  if (deadline_ == kNever) return;
+  if (Clock::now() < deadline_) return start_timer();
+  on_timeout();
+}
+
+void Connection::on_timeout() {
+  if (phase_ != Phase::kHead && phase_ != Phase::kBody) return close();
+  keep_alive_ = false;
+  if (refusal_) return respond(std::move(*refusal_));
+  RequestHead& head = reader_.head();
+  if (head.request_id.empty()) head.request_id = service_.request_id(head.sent_request_id);
+  refuse(Error(ErrorCode::kRequestTimeout,
+               fmt::format("the {} did not come in time", phase_ == Phase::kHead ? "headers" : "body")));
 }
 
 }  // namespace d3::server

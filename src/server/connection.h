@@ -1,7 +1,6 @@
 // server/connection.h: one client's connection: reads requests one after the other, answers each in turn.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -9,13 +8,13 @@
 #include <optional>
 #include <string>
 
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http.hpp>
 
 #include "server/http.h"
+#include "server/request_reader.h"
 #include "server/service.h"
+#include "server/stream.h"
 
 namespace d3::server {
 
@@ -25,11 +24,11 @@ namespace d3::server {
 /// All members are called on the I/O thread.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  using Socket = boost::asio::ip::tcp::socket;
   using OnClosed = std::function<void(const std::shared_ptr<Connection>&)>;
 
   /// on_closed is called once, when the connection has ended.
-  Connection(Socket socket, Service& service, OnClosed on_closed);
+  Connection(boost::asio::io_context& io, std::unique_ptr<Stream> stream, Service& service,
+             OnClosed on_closed);
 
   void start();
   /// Answers `error` without reading a request, and closes.
@@ -38,71 +37,77 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Answers what has begun, and a request that comes within a moment, then closes.
   void drain();
   /// Closes at once.
-  void abort();
+  void abort() { close(); }
 
  private:
-  enum class Phase { kIdle, kReading, kAnswering, kWriting, kLingering, kClosed };
-  using Parser = boost::beast::http::request_parser<boost::beast::http::buffer_body>;
-  using Response = boost::beast::http::response<boost::beast::http::string_body>;
+  enum class Phase { kOpening, kIdle, kHead, kContinuing, kBody, kAnswering, kWriting, kLingering, kClosed };
 
-  void await_request();
-  void on_first_bytes(boost::system::error_code error, size_t size);
+  void on_open(boost::system::error_code error, size_t);
+
+  // Reading. One read is under way at almost any time: it also tells when the client goes away.
+  void read_more();
+  void on_read(boost::system::error_code error, size_t size);
+  void on_input_end();
+  void advance();
+  void wait_for_request();
   void read_head();
-  void on_head(boost::system::error_code error, size_t size);
-  void take_head();
   void admit();
   void check_size() const;
   void send_continue();
-  void on_continued(boost::system::error_code error, size_t size);
+  void on_continued(boost::system::error_code error, size_t);
   void read_body();
-  boost::asio::mutable_buffer body_room();
-  void on_body(boost::system::error_code error, size_t size);
+  void take(std::string_view piece);
+  void make_room(size_t size);
   void check_pace() const;
+
   void answer();
   void on_reply(uint64_t request, Reply reply);
-  void watch_client();
-  void on_client_moved(uint64_t request, boost::system::error_code error);
-
   void refuse(const Error& error);
   void refuse_after_body(const Error& error);
-  void fail_reading(boost::system::error_code error, const char* what);
   void respond(Reply reply);
+  std::string response_head(const Reply& reply) const;
   void on_written(boost::system::error_code error, size_t size);
+  void record(size_t bytes_out);
   void linger();
-  void discard_input();
-  void on_discarded(boost::system::error_code error, size_t size);
   void close();
 
   template <class... Args>
   auto handler(void (Connection::*member)(Args...));
   void arm(std::chrono::milliseconds timeout);
-  void disarm();
+  void disarm() { deadline_ = kNever; }
+  void start_timer();
+  void on_timer(boost::system::error_code error);
+  void on_timeout();
 
-  Socket socket_;
+  using Clock = std::chrono::steady_clock;
+  static constexpr Clock::time_point kNever = Clock::time_point::max();
+
+  std::unique_ptr<Stream> stream_;
   Service& service_;
   OnClosed on_closed_;
-  boost::asio::steady_timer timer_;
-  uint64_t timer_run_ = 0;  // tells an old expiry from the present one
-  bool timed_out_ = false;
+  Phase phase_ = Phase::kOpening;
   bool draining_ = false;
-  Phase phase_ = Phase::kIdle;
-  uint64_t request_number_ = 0;
+  bool reading_ = false;
+  bool input_ended_ = false;          // the client sends nothing more
+  std::optional<Error> turned_away_;  // start_refusing
 
-  boost::beast::flat_buffer buffer_;  // read and not yet parsed
-  std::optional<Parser> parser_;
-  RequestHead head_;
+  boost::asio::steady_timer timer_;
+  Clock::time_point deadline_ = kNever;      // of the present phase
+  Clock::time_point timer_expiry_ = kNever;  // at which the timer looks at the deadline
+
+  RequestReader reader_;
+  uint64_t request_number_ = 0;
   std::optional<Admitted> admitted_;
   std::optional<Reply> refusal_;  // to send when the body has been read and thrown away
   bool keep_alive_ = false;
   std::optional<Body> body_;
-  size_t body_size_ = 0;  // bytes of body_ that are filled, or thrown away
-  std::chrono::steady_clock::time_point request_start_;
-  std::chrono::steady_clock::time_point body_start_;
+  size_t body_size_ = 0;  // bytes of the body that have come
+  Clock::time_point request_start_;
+  Clock::time_point body_start_;
   std::shared_ptr<Pending> pending_;
 
-  Response response_;
-  std::optional<boost::beast::http::response_serializer<boost::beast::http::string_body>> serializer_;
-  std::array<char, 4096> discard_{};
+  Reply reply_;
+  std::string head_bytes_;  // what precedes reply_.body on the wire
   size_t discarded_ = 0;
 };
 

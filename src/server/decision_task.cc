@@ -2,10 +2,9 @@
 
 #include <utility>
 
-#include <boost/asio/post.hpp>
-
 #include "api/decisions.h"
 #include "api/systemone.h"
+#include "server/content_coding.h"
 
 namespace d3::server {
 namespace {
@@ -30,15 +29,18 @@ DecisionTask::DecisionTask(Context context, OnReply on_reply, OnError on_error)
       on_error_(std::move(on_error)) {}
 
 void DecisionTask::start(Body body) {
-  boost::asio::post(context_.workers, [self = shared_from_this(), body = std::move(body)]() mutable {
-    try {
-      self->ask(std::move(body));
-    } catch (const Error& error) {
-      self->fail(error.code(), error.what(), error.field());
-    } catch (const std::exception& error) {
-      self->fail(ErrorCode::kInternal, error.what(), {});
-    }
-  });
+  body_ = std::move(body);
+  context_.to_workers([self = shared_from_this()] { self->work(); });
+}
+
+void DecisionTask::work() {
+  try {
+    ask();
+  } catch (const Error& error) {
+    fail(error.code(), error.what(), error.field());
+  } catch (const std::exception& error) {
+    fail(ErrorCode::kInternal, error.what(), {});
+  }
 }
 
 void DecisionTask::cancel() {
@@ -69,23 +71,38 @@ DecisionTask::Parsed DecisionTask::parse(std::string_view body) const {
           }};
 }
 
-void DecisionTask::ask(Body body) {
+/// The body is gone afterwards, whatever comes of it.
+DecisionTask::Parsed DecisionTask::parse_body() {
+  const Body sent = std::move(*body_);
+  body_.reset();
+  if (is_plain(context_.content_encoding)) return parse(sent.bytes);
+  Body decoded{.bytes = {}, .lease = sent.lease.sibling()};
+  decoded.bytes = decode(context_.content_encoding, sent.bytes, context_.max_body, [&](size_t bytes) {
+    if (!decoded.lease.grow(bytes))
+      throw Error(ErrorCode::kOverloaded, "too many large requests are being read; try again later");
+  });
+  return parse(decoded.bytes);
+}
+
+void DecisionTask::ask() {
   {
     const std::lock_guard lock(mutex_);
     if (cancelled_) return;
   }
   engine::DecisionModel& model = *context_.model.model;
-  Parsed parsed = parse(body.bytes);
-  { const Body read = std::move(body); }  // its memory goes before the tokens come
+  const auto start = engine::Clock::now();
+  Parsed parsed = parse_body();  // the body's memory goes before the tokens come
+  const auto parsed_at = engine::Clock::now();
+  work_[Stage::kParse] = parsed_at - start;
+  write_ = std::move(parsed.write);
   engine::PreparedRequest prepared = model.preparer().prepare(std::move(parsed.request));
-  const int64_t input_tokens = prepared.total_tokens();
+  work_[Stage::kTokenize] = engine::Clock::now() - parsed_at;
+  work_.questions = prepared.tails.size();
+  work_.input_tokens = prepared.total_tokens();
   const uint64_t id = model.engine().submit(
-      std::move(prepared), deadline_,
-      [self = shared_from_this(), write = std::move(parsed.write),
-       input_tokens](engine::Outcome outcome) mutable {
-        boost::asio::post(self->context_.io, [self, write = std::move(write), input_tokens,
-                                              outcome = std::move(outcome)]() mutable {
-          self->on_outcome(write, input_tokens, std::move(outcome));
+      std::move(prepared), deadline_, [self = shared_from_this()](engine::Outcome outcome) {
+        self->context_.to_io([self, shared = std::make_shared<engine::Outcome>(std::move(outcome))] {
+          self->on_outcome(std::move(*shared));
         });
       });
   bool cancelled = false;
@@ -97,14 +114,17 @@ void DecisionTask::ask(Body body) {
   if (cancelled) model.engine().cancel(id);
 }
 
-void DecisionTask::on_outcome(const Write& write, int64_t input_tokens, engine::Outcome outcome) {
+void DecisionTask::on_outcome(engine::Outcome outcome) {
   if (!on_reply_) return;
+  work_[Stage::kQueue] = outcome.timing.queue;
+  work_[Stage::kForward] = outcome.timing.forward;
   try {
     if (outcome.error) std::rethrow_exception(outcome.error);
     on_reply_({.status = 200,
-               .body = write(outcome.answers, {.request_id = context_.request_id,
-                                               .created = unix_seconds(),
-                                               .input_tokens = input_tokens})});
+               .body = write_(outcome.answers, {.request_id = context_.request_id,
+                                                .created = unix_seconds(),
+                                                .input_tokens = work_.input_tokens}),
+               .work = work_});
   } catch (const Error& error) {
     on_error_(error);
   } catch (const std::exception& error) {
@@ -113,10 +133,9 @@ void DecisionTask::on_outcome(const Write& write, int64_t input_tokens, engine::
 }
 
 void DecisionTask::fail(ErrorCode code, std::string message, std::string field) {
-  boost::asio::post(
-      context_.io, [self = shared_from_this(), code, message = std::move(message), field = std::move(field)] {
-        if (self->on_error_) self->on_error_(Error(code, message, field));
-      });
+  context_.to_io([self = shared_from_this(), code, message = std::move(message), field = std::move(field)] {
+    if (self->on_error_) self->on_error_(Error(code, message, field));
+  });
 }
 
 }  // namespace d3::server

@@ -9,9 +9,6 @@
 #include <span>
 #include <string>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/thread_pool.hpp>
-
 #include "api/api.h"
 #include "base/error.h"
 #include "engine/engine.h"
@@ -28,10 +25,12 @@ class DecisionTask : public Pending, public std::enable_shared_from_this<Decisio
   struct Context {
     Endpoint endpoint;
     std::string request_id;
-    std::string content_type;  ///< of the body, as sent
-    ServingModel& model;       ///< outlives the task
-    boost::asio::io_context& io;
-    boost::asio::thread_pool& workers;
+    std::string content_type;      ///< of the body, as sent
+    std::string content_encoding;  ///< of the body: plain or known
+    size_t max_body;               ///< bytes, decoded
+    ServingModel& model;           ///< outlives the task, as the two below do
+    const Post& to_io;
+    const Post& to_workers;
     std::optional<std::chrono::milliseconds> timeout;
   };
 
@@ -48,15 +47,21 @@ class DecisionTask : public Pending, public std::enable_shared_from_this<Decisio
     std::shared_ptr<const decision::Request> request;
     Write write;
   };
+  void work();
   Parsed parse(std::string_view body) const;
-  void ask(Body body);
-  void on_outcome(const Write& write, int64_t input_tokens, engine::Outcome outcome);
+  Parsed parse_body();
+  void ask();
+  void on_outcome(engine::Outcome outcome);
   void fail(ErrorCode code, std::string message, std::string field);
 
   const Context context_;
   const std::optional<engine::Clock::time_point> deadline_;
   OnReply on_reply_;  // I/O thread
   OnError on_error_;  // I/O thread
+  // Before the request is in the engine's hands the worker's, then the I/O thread's:
+  std::optional<Body> body_;
+  Write write_;
+  Work work_;
 
   std::mutex mutex_;
   bool cancelled_ = false;             // under mutex_

@@ -10,15 +10,22 @@
 
 namespace d3::server {
 
-struct ServerOptions {
-  std::string host = "127.0.0.1";  ///< an address or a name of this machine
-  uint16_t port = 8000;            ///< 0: any free port
-  std::string version = {};        ///< of the program, for GET /version
+enum class LogFormat { kText, kJson };
 
-  std::vector<std::string> api_keys = {};  ///< none: every client may ask
+struct ServerOptions {
+  std::string host = "127.0.0.1";    ///< an address or a name of this machine
+  uint16_t port = 8000;              ///< 0: any free port
+  std::string unix_path = {};        ///< a Unix socket to listen on instead of host and port
+  std::string tls_certificate = {};  ///< PEM file; with tls_key: HTTPS instead of HTTP
+  std::string tls_key = {};          ///< PEM file
+  std::string version = {};          ///< of the program, for GET /version
+
+  std::vector<std::string> api_keys = {};      ///< none: every client may ask
+  std::vector<std::string> cors_origins = {};  ///< whose pages may ask from a browser; "*" for all
+  LogFormat log_format = LogFormat::kText;     ///< of the line for each request
 
   size_t max_header = 16 << 10;             ///< bytes of request line and headers
-  size_t max_body = 64 << 20;               ///< bytes of one body
+  size_t max_body = 64 << 20;               ///< bytes of one body, as sent and as decoded
   size_t max_pending_body_bytes = 1 << 30;  ///< bytes of all bodies read and not yet parsed
   size_t max_connections = 1024;
   int workers = 0;  ///< threads that parse and tokenize; 0: as many as the CPUs, at most 4

@@ -13,14 +13,21 @@ void Readiness::set_progress(double share) {
   progress_ = share;
 }
 
-void Readiness::set_ready(ServingModel model) {
+void Readiness::set_ready(ServingModel model, const std::function<void(const ServingModel&)>& before_ready) {
+  auto placed = std::make_unique<ServingModel>(std::move(model));
+  before_ready(*placed);
   const std::lock_guard lock(mutex_);
-  model_ = std::make_unique<ServingModel>(std::move(model));
+  model_ = std::move(placed);
 }
 
 void Readiness::set_draining() {
   const std::lock_guard lock(mutex_);
   draining_ = true;
+}
+
+bool Readiness::is_ready() const {
+  const std::lock_guard lock(mutex_);
+  return model_ && !draining_;
 }
 
 ServingModel& Readiness::model() {

@@ -1,6 +1,7 @@
 // server/readiness.h: whether there is a model to ask. Set by the loading thread, read by all.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -19,15 +20,18 @@ struct ServingModel {
 class Readiness {
  public:
   void set_progress(double share);  ///< of loading, 0 to 1
-  void set_ready(ServingModel model);
+  /// before_ready: called with the model at its final place.
+  void set_ready(ServingModel model, const std::function<void(const ServingModel&)>& before_ready);
   void set_draining();
 
   /// The model, which lives as long as this object. Throws Error(kUnavailable) with the reason while loading
   /// (and how far it is) and while draining.
   ServingModel& model();
+  /// Whether model() would not throw.
+  bool is_ready() const;
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   double progress_ = 0;
   bool draining_ = false;
   std::unique_ptr<ServingModel> model_;  // set once

@@ -8,11 +8,13 @@
 namespace d3::server {
 namespace {
 
-constexpr std::array<Route, 5> kRoutes{{
+constexpr std::array<Route, 7> kRoutes{{
     {"/v1/systemone", Endpoint::kSystemOne, true, true},
     {"/v1/decisions", Endpoint::kDecisions, true, true},
     {"/v1/models", Endpoint::kModels, false, true},
     {"/health", Endpoint::kHealth, false, false},
+    {"/live", Endpoint::kLive, false, false},
+    {"/metrics", Endpoint::kMetrics, false, false},
     {"/version", Endpoint::kVersion, false, false},
 }};
 

@@ -4,21 +4,42 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "api/models.h"
 #include "api/multipart.h"
+#include "server/content_coding.h"
 #include "server/decision_task.h"
 
 namespace d3::server {
-Service::Service(const ServerOptions& options, Readiness& readiness, boost::asio::io_context& io,
-                 boost::asio::thread_pool& workers, std::shared_ptr<spdlog::logger> log)
+namespace {
+
+constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
+
+/// `parse;dur=0.12, .., total;dur=3.4`: https://www.w3.org/TR/server-timing/, in milliseconds.
+std::string server_timing(const Work& work) {
+  std::string text;
+  for (size_t i = 0; i < kStageNames.size(); ++i)
+    if (work.stages[i])
+      fmt::format_to(std::back_inserter(text), "{}{};dur={:.3f}", text.empty() ? "" : ", ", kStageNames[i],
+                     work.stages[i]->count() * 1e3);
+  return text;
+}
+
+}  // namespace
+
+Service::Service(const ServerOptions& options, Readiness& readiness, ServerMetrics& metrics, Post to_io,
+                 Post to_workers, std::shared_ptr<spdlog::logger> log)
     : options_(options),
       readiness_(readiness),
-      io_(io),
-      workers_(workers),
+      metrics_(metrics),
+      to_io_(std::move(to_io)),
+      to_workers_(std::move(to_workers)),
       log_(std::move(log)),
+      access_log_(log_, options.log_format),
       keys_(options.api_keys),
+      cors_(options.cors_origins),
       body_budget_(options.max_pending_body_bytes) {}
 
 std::string Service::request_id(std::string_view sent) {
@@ -27,6 +48,7 @@ std::string Service::request_id(std::string_view sent) {
 
 Admitted Service::check(const RequestHead& head) const {
   const Route* route = find_route(head.path);
+  if (route != nullptr && cors_.is_preflight(head)) return {.route = nullptr, .model = nullptr};
   const bool guarded = route != nullptr ? route->guarded : head.path.starts_with("/v1/");
   if (guarded && !keys_.allows(head.authorization))
     throw Error(ErrorCode::kUnauthenticated, "a valid API key is needed: send `Authorization: Bearer KEY`");
@@ -41,8 +63,10 @@ Admitted Service::check(const RequestHead& head) const {
     throw Error(ErrorCode::kUnsupportedMediaType,
                 fmt::format("the body must be sent as content-type application/json{}",
                             takes_form ? " or multipart/form-data" : ""));
-  if (!head.content_encoding.empty() && head.content_encoding != "identity")
-    throw Error(ErrorCode::kUnsupportedMediaType, "content-encoding must be absent or identity");
+  if (!is_plain(head.content_encoding) && !is_known_coding(head.content_encoding))
+    throw Error(ErrorCode::kUnsupportedMediaType,
+                fmt::format("content-encoding may be absent or one of: {}", kAcceptedCodings));
+  model.model->engine().check_room();
   return {.route = route, .model = &model};
 }
 
@@ -51,7 +75,8 @@ std::shared_ptr<Pending> Service::answer(const Admitted& admitted, const Request
   if (admitted.model == nullptr) {
     Reply reply;
     try {
-      reply = tell(admitted.route->endpoint);
+      reply = admitted.route == nullptr ? cors_.allow(head, allowed_methods(*find_route(head.path)))
+                                        : tell(admitted.route->endpoint);
     } catch (const Error& error) {
       reply = refuse(head, error);
     }
@@ -62,9 +87,11 @@ std::shared_ptr<Pending> Service::answer(const Admitted& admitted, const Request
       DecisionTask::Context{.endpoint = admitted.route->endpoint,
                             .request_id = head.request_id,
                             .content_type = head.content_type,
+                            .content_encoding = head.content_encoding,
+                            .max_body = options_.max_body,
                             .model = *admitted.model,
-                            .io = io_,
-                            .workers = workers_,
+                            .to_io = to_io_,
+                            .to_workers = to_workers_,
                             .timeout = options_.request_timeout},
       on_reply, [this, head, on_reply](const Error& error) { on_reply(refuse(head, error)); });
   task->start(std::move(body));
@@ -75,10 +102,47 @@ Reply Service::refuse(const RequestHead& head, const Error& error) {
   Reply reply = error_reply(error);
   if (reply.status >= 500 && error.code() != ErrorCode::kUnavailable)
     log_->error("{} {}: {}", head.request_id, error_code_name(error.code()), error.what());
-  if (error.code() == ErrorCode::kMethodNotAllowed) reply.allow = allowed_methods(*find_route(head.path));
-  if (error.code() == ErrorCode::kOverloaded || error.code() == ErrorCode::kUnavailable)
-    reply.retry_after = retry_after();
+  switch (error.code()) {
+    case ErrorCode::kMethodNotAllowed:
+      reply.headers.emplace_back("allow", allowed_methods(*find_route(head.path)));
+      break;
+    case ErrorCode::kUnsupportedMediaType:
+      reply.headers.emplace_back("accept-encoding", kAcceptedCodings);
+      break;
+    case ErrorCode::kUnauthenticated:
+      reply.headers.emplace_back("www-authenticate", "Bearer");
+      break;
+    case ErrorCode::kOverloaded:
+    case ErrorCode::kUnavailable:
+      reply.headers.emplace_back("retry-after", std::to_string(retry_after().count()));
+      break;
+    default:
+      break;
+  }
   return reply;
+}
+
+void Service::add_headers(const RequestHead& head, Reply& reply) const {
+  reply.headers.emplace_back("x-request-id", head.request_id);
+  reply.headers.emplace_back("x-typesafe-request-id", head.request_id);
+  if (reply.work) reply.headers.emplace_back("server-timing", server_timing(*reply.work));
+  cors_.add_headers(head, reply);
+}
+
+const std::string& Service::date() {
+  const std::time_t now = std::time(nullptr);
+  if (now != date_time_) {
+    date_ = fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(now));
+    date_time_ = now;
+  }
+  return date_;
+}
+
+void Service::record(const Exchange& exchange) {
+  const Route* route = find_route(exchange.head.path);
+  metrics_.bytes_out.add(exchange.bytes_out);
+  metrics_.add_answer(route == nullptr ? "" : route->path, exchange.reply, exchange.taken);
+  access_log_.add(exchange);
 }
 
 std::chrono::seconds Service::retry_after() {
@@ -100,6 +164,10 @@ Reply Service::tell(Endpoint endpoint) {
     case Endpoint::kHealth:
       readiness_.model();
       return {.body = api::write_health()};
+    case Endpoint::kLive:
+      return {.body = api::write_health()};
+    case Endpoint::kMetrics:
+      return {.body = metrics_.text(), .content_type = std::string(kMetricsType)};
     case Endpoint::kSystemOne:
     case Endpoint::kDecisions:
       break;

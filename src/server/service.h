@@ -1,22 +1,24 @@
 // server/service.h: the routes: from a request's head and body to its reply. No sockets.
 #pragma once
 
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <spdlog/logger.h>
 
+#include "server/access_log.h"
 #include "server/api_keys.h"
 #include "server/body_budget.h"
+#include "server/cors.h"
 #include "server/http.h"
 #include "server/options.h"
 #include "server/readiness.h"
 #include "server/request_id.h"
 #include "server/routes.h"
+#include "server/server_metrics.h"
 
 namespace d3::server {
 
@@ -36,18 +38,22 @@ struct Body {
 
 using OnReply = std::function<void(Reply)>;
 
+/// Runs a function later on another thread, or the I/O thread. Thread-safe.
+using Post = std::function<void(std::function<void()>)>;
+
 /// A request that passed Service::check: it is answered even if the server begins to drain meanwhile.
 struct Admitted {
-  const Route* route;
+  const Route* route;   ///< nullptr for a preflight
   ServingModel* model;  ///< where the route asks it, else nullptr
 };
 
 /// Called on the I/O thread only, and replies on it.
 class Service {
  public:
-  /// All references outlive the service. Bodies are parsed and prompts prepared on `workers`.
-  Service(const ServerOptions& options, Readiness& readiness, boost::asio::io_context& io,
-          boost::asio::thread_pool& workers, std::shared_ptr<spdlog::logger> log);
+  /// All references outlive the service. Bodies are parsed and prompts prepared where `to_workers` runs them;
+  /// `to_io` leads back to the I/O thread.
+  Service(const ServerOptions& options, Readiness& readiness, ServerMetrics& metrics, Post to_io,
+          Post to_workers, std::shared_ptr<spdlog::logger> log);
 
   /// The client's own id where it may be used, else a new one.
   std::string request_id(std::string_view sent);
@@ -63,6 +69,16 @@ class Service {
   /// The reply to an error, with the headers that go with it; what the client may not see is logged.
   Reply refuse(const RequestHead& head, const Error& error);
 
+  /// The headers that every reply has.
+  void add_headers(const RequestHead& head, Reply& reply) const;
+  /// For header `date`.
+  const std::string& date();
+
+  /// Counts and logs an answer that was written.
+  void record(const Exchange& exchange);
+  void count_bytes_in(size_t bytes) { metrics_.bytes_in.add(bytes); }
+  void count_abandoned() { metrics_.abandoned.add(); }
+
   const ServerOptions& options() const { return options_; }
   BodyBudget& body_budget() { return body_budget_; }
   spdlog::logger& log() { return *log_; }
@@ -73,12 +89,17 @@ class Service {
 
   const ServerOptions& options_;
   Readiness& readiness_;
-  boost::asio::io_context& io_;
-  boost::asio::thread_pool& workers_;
+  ServerMetrics& metrics_;
+  const Post to_io_;
+  const Post to_workers_;
   std::shared_ptr<spdlog::logger> log_;
+  AccessLog access_log_;
   ApiKeys keys_;
+  Cors cors_;
   RequestIds ids_;
   BodyBudget body_budget_;
+  std::time_t date_time_ = -1;
+  std::string date_;
 };
 
 }  // namespace d3::server

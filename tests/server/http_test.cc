@@ -1,10 +1,12 @@
 // HTTP as a client sees it: routes, ids, keep-alive, pipelining, bodies in every shape.
 #include <set>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "json/parse.h"
+#include "support/compress.h"
 #include "support/test_questions.h"
 #include "support/test_server.h"
 
@@ -108,7 +110,8 @@ TEST(Http, TakesJsonOnly) {
   HttpClient client = server.ready_client();
   const std::string start = "POST /v1/systemone HTTP/1.1\r\nhost: test\r\ncontent-length: 2\r\n";
   for (const std::string type : {"", "content-type: text/plain\r\n", "content-type: application/jsonp\r\n",
-                                 "content-type: application/json\r\ncontent-encoding: gzip\r\n"}) {
+                                 "content-type: application/json\r\ncontent-encoding: br\r\n",
+                                 "content-type: application/json\r\ncontent-encoding: gzip, gzip\r\n"}) {
     client.send(start + type + "\r\n{}");
     expect_error(client.receive(), 415, "UnsupportedMediaTypeError");
   }
@@ -168,10 +171,10 @@ TEST(Http, AnswersPipelinedRequestsInOrder) {
   HttpClient client = server.ready_client();
   std::vector<std::string> alone;
   for (int i = 0; i < 8; ++i)
-    alone.push_back(answers(client.post("/v1/systemone", ask("s" + std::to_string(i)))));
+    alone.push_back(answers(client.post("/v1/systemone", ask(fmt::format("s{}", i)))));
   std::string requests;
   for (int i = 0; i < 8; ++i)
-    requests += post_request("/v1/systemone", ask("s" + std::to_string(i))) + get_request("/v1/nope");
+    requests += post_request("/v1/systemone", ask(fmt::format("s{}", i))) + get_request("/v1/nope");
   client.send(requests);
   for (int i = 0; i < 8; ++i) {
     EXPECT_EQ(answers(client.receive()), alone[static_cast<size_t>(i)]);
@@ -209,6 +212,64 @@ TEST(Http, ContinuesWhenExpectedTo) {
   client.send("POST /v1/nope HTTP/1.1\r\nhost: test\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n");
   EXPECT_EQ(client.receive().status, 404);
   EXPECT_TRUE(client.closed());
+}
+
+TEST(Http, ReadsCompressedBodies) {
+  TestServer server({.server = {.max_body = 100'000}});
+  HttpClient client = server.ready_client();
+  const std::string body = ask(std::string(50'000, 'x'));
+  const std::string alone = answers(client.post("/v1/systemone", body));
+  EXPECT_EQ(answers(client.post("/v1/systemone", test::gzip(body), "content-encoding: gzip\r\n")), alone);
+  EXPECT_EQ(answers(client.post("/v1/systemone", test::zstd(body), "Content-Encoding: ZSTD\r\n")), alone);
+  const std::string large = ask(std::string(1'000'000, 'x'));
+  expect_error(client.post("/v1/systemone", test::gzip(large), "content-encoding: gzip\r\n"), 413,
+               "PayloadTooLargeError");
+  expect_error(client.post("/v1/systemone", "not gzip", "content-encoding: gzip\r\n"), 400,
+               "BadRequestError");
+  const HttpResponse unknown = client.post("/v1/systemone", body, "content-encoding: br\r\n");
+  expect_error(unknown, 415, "UnsupportedMediaTypeError");
+  EXPECT_EQ(unknown.header("accept-encoding"), "gzip, zstd");
+}
+
+TEST(Http, LetsNoWebPageAskByDefault) {
+  TestServer server;
+  HttpClient client = server.ready_client();
+  const HttpResponse response = client.post("/v1/systemone", kAsk, "origin: https://a.example\r\n");
+  EXPECT_EQ(response.header("access-control-allow-origin"), "");
+  client.send(
+      "OPTIONS /v1/systemone HTTP/1.1\r\nhost: t\r\norigin: https://a.example\r\n"
+      "access-control-request-method: POST\r\n\r\n");
+  expect_error(client.receive(), 405, "MethodNotAllowedError");
+}
+
+TEST(Http, LetsPagesOfAllowedOriginsAsk) {
+  TestServer server({.server = {.api_keys = {"k"}, .cors_origins = {"https://a.example"}}});
+  HttpClient client = server.ready_client();
+  const auto preflight = [&](const std::string& origin) {
+    client.send(fmt::format(
+        "OPTIONS /v1/systemone HTTP/1.1\r\nhost: t\r\norigin: {}\r\naccess-control-request-method: POST\r\n"
+        "access-control-request-headers: authorization,x-y\r\n\r\n",
+        origin));
+    return client.receive();
+  };
+  const HttpResponse allowed = preflight("https://a.example");
+  EXPECT_EQ(allowed.status, 204);
+  EXPECT_EQ(allowed.header("access-control-allow-origin"), "https://a.example");
+  EXPECT_EQ(allowed.header("access-control-allow-methods"), "POST");
+  EXPECT_EQ(allowed.header("access-control-allow-headers"), "authorization,x-y");
+  EXPECT_EQ(allowed.header("vary"), "origin");
+  const HttpResponse other = preflight("https://b.example");
+  EXPECT_EQ(other.status, 401);
+  EXPECT_EQ(other.header("access-control-allow-origin"), "");
+  // An error, too, can be read by the page.
+  EXPECT_EQ(client.post("/v1/systemone", kAsk, "origin: https://a.example\r\n")
+                .header("access-control-allow-origin"),
+            "https://a.example");
+  TestServer open({.server = {.cors_origins = {"*"}}});
+  EXPECT_EQ(open.ready_client()
+                .post("/v1/systemone", kAsk, "origin: https://c.example\r\n")
+                .header("access-control-allow-origin"),
+            "*");
 }
 
 TEST(Http, SpeaksHttp10) {

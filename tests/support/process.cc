@@ -1,5 +1,6 @@
 #include "support/process.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -75,7 +76,9 @@ ServeProcess::ServeProcess(const std::vector<std::string>& arguments, uint16_t p
   error_file_ = name;
   int ends[2];
   if (error < 0 || ::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("cannot make a pipe");
-  std::vector<std::string> words = {d3_binary().string(), "serve", "--port", std::to_string(port)};
+  std::vector<std::string> words = {d3_binary().string(), "serve"};
+  if (std::find(arguments.begin(), arguments.end(), "--unix") == arguments.end())
+    words.insert(words.end(), {"--port", std::to_string(port)});
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -94,12 +97,13 @@ ServeProcess::ServeProcess(const std::vector<std::string>& arguments, uint16_t p
   out_ = ends[0];
   std::string line;
   for (char c = 0; ::read(out_, &c, 1) == 1 && c != '\n';) line += c;
-  const size_t colon = line.rfind(':');
-  if (!line.starts_with("d3: listening on http://") || colon == std::string::npos) {
+  constexpr std::string_view kStart = "d3: listening on ";
+  if (!line.starts_with(kStart)) {
     wait();
     throw std::runtime_error("d3 serve: " + errors());
   }
-  port_ = static_cast<uint16_t>(std::stoi(line.substr(colon + 1)));
+  url_ = line.substr(kStart.size());
+  if (url_.starts_with("http")) port_ = static_cast<uint16_t>(std::stoi(url_.substr(url_.rfind(':') + 1)));
 }
 
 ServeProcess::~ServeProcess() {

@@ -32,6 +32,9 @@ class ServeProcess {
   ServeProcess& operator=(const ServeProcess&) = delete;
 
   uint16_t port() const { return port_; }
+  /// As it printed it.
+  const std::string& url() const { return url_; }
+  pid_t pid() const { return pid_; }
   /// Waits until the model is loaded.
   void wait_until_ready() const;
   void signal(int number) const;
@@ -44,6 +47,7 @@ class ServeProcess {
   pid_t pid_ = -1;
   int out_ = -1;
   uint16_t port_ = 0;
+  std::string url_;
   std::string error_file_;
 };
 

@@ -33,15 +33,18 @@ class TestServer {
     engine::EngineOptions engine = {.max_batch_tokens = 4096};
     std::optional<int64_t> max_length = 100'000;
     server::Load load = {};  ///< instead of the fake model at once
+    std::shared_ptr<spdlog::logger> log = {};
+    engine::Encode encode = {};  ///< instead of a token a byte
   };
 
   TestServer() : TestServer(Options{}) {}
   explicit TestServer(Options options) : options_(std::move(options)) {
     options_.server.port = 0;
     options_.server.version = "1.2.3";
-    server_ = std::make_unique<server::Server>(
-        options_.server,
-        std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>()));
+    if (!options_.log)
+      options_.log =
+          std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
+    server_ = std::make_unique<server::Server>(options_.server, options_.log);
     if (!options_.load) options_.load = [this](const auto&) { return fake_model(); };
     std::packaged_task<bool()> run([this] { return server_->run(options_.load); });
     result_ = run.get_future();
@@ -69,7 +72,9 @@ class TestServer {
   server::ServingModel fake_model() const {
     engine::DecisionModel::Parts parts;
     parts.info.max_length = options_.max_length;
-    parts.encode = [](std::string_view text) { return std::vector<int32_t>(text.begin(), text.end()); };
+    parts.encode = options_.encode;
+    if (!parts.encode)
+      parts.encode = [](std::string_view text) { return std::vector<int32_t>(text.begin(), text.end()); };
     parts.codes = fake_codes();
     parts.executor = std::make_unique<FakeExecutor>(control_);
     return {.model = std::make_unique<engine::DecisionModel>(std::move(parts), options_.engine),
