@@ -3,66 +3,33 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
-#include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 
-#include <curl/curl.h>
 #include <sys/socket.h>
 
 #include "media/address_guard.h"
 #include "media/data_url.h"
 #include "media/refusal.h"
+#include "net/curl.h"
 
 namespace d3::media {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// URLs in use are shorter; a longer one is no address of a medium.
-constexpr size_t kMaxUrlBytes = 8192;
 /// What a redirecting answer may carry before the connection is given up.
 constexpr size_t kMaxIgnoredBytes = 64 * 1024;
-constexpr long kStatusOk = 200;
-
-struct CurlDeleter {
-  void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
-  void operator()(CURLU* url) const { curl_url_cleanup(url); }
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-  void operator()(char* text) const { curl_free(text); }
-};
-using Handle = std::unique_ptr<CURL, CurlDeleter>;
-using List = std::unique_ptr<curl_slist, CurlDeleter>;
-
-/// An http(s) URL as libcurl itself reads it, so that what is checked is what is connected to.
-struct Url {
-  std::string text;
-  std::string host;  ///< numeric forms of IPv4 in their usual spelling, IPv6 without brackets
-  std::string port;
-};
-
-std::string part(CURLU* url, CURLUPart what, unsigned flags = 0) {
-  char* text = nullptr;
-  if (curl_url_get(url, what, &text, flags) != CURLUE_OK) return {};
-  const std::unique_ptr<char, CurlDeleter> owner(text);
-  return text;
-}
-
-Url parse_url(std::string_view text) {
-  if (text.size() > kMaxUrlBytes) refuse("the URL is longer than " + std::to_string(kMaxUrlBytes) + " bytes");
-  const std::unique_ptr<CURLU, CurlDeleter> url(curl_url());
-  if (url == nullptr) throw std::bad_alloc();
-  const std::string terminated(text);
-  const bool valid = terminated.find('\0') == std::string::npos &&
-                     curl_url_set(url.get(), CURLUPART_URL, terminated.c_str(), 0) == CURLUE_OK;
-  const std::string scheme = valid ? part(url.get(), CURLUPART_SCHEME) : "";
-  if (scheme != "http" && scheme != "https") refuse("must be an http, https or data URL");
-  if (!part(url.get(), CURLUPART_USER).empty() || !part(url.get(), CURLUPART_PASSWORD).empty())
-    refuse("a URL with a user's name or password is not fetched");
-  std::string host = part(url.get(), CURLUPART_HOST);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  return {terminated, host, part(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT)};
+/// An http(s) URL without credentials.
+net::Url parse_url(std::string_view text) {
+  if (text.size() > net::kMaxUrlBytes)
+    refuse("the URL is longer than " + std::to_string(net::kMaxUrlBytes) + " bytes");
+  std::optional<net::Url> url = net::parse_url(text);
+  if (!url) refuse("must be an http, https or data URL");
+  if (url->has_user) refuse("a URL with a user's name or password is not fetched");
+  return *std::move(url);
 }
 
 /// One request: its answer and what the callbacks found.
@@ -78,12 +45,6 @@ struct Transfer {
   bool may_connect(const sockaddr& address) const {
     return is_public_address(address) || (options.allow_loopback && is_loopback_address(address));
   }
-
-  long status() const {
-    long code = 0;
-    curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &code);
-    return code;
-  }
 };
 
 curl_socket_t open_socket(void* data, curlsocktype purpose, curl_sockaddr* address) {
@@ -97,7 +58,7 @@ curl_socket_t open_socket(void* data, curlsocktype purpose, curl_sockaddr* addre
 
 size_t receive(char* data, size_t /*one*/, size_t size, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
-  if (transfer.status() != kStatusOk) {
+  if (net::status_of(transfer.handle) != net::kStatusOk) {
     transfer.ignored_bytes += size;
     return transfer.ignored_bytes <= kMaxIgnoredBytes ? size : CURL_WRITEFUNC_ERROR;
   }
@@ -111,7 +72,7 @@ size_t receive(char* data, size_t /*one*/, size_t size, void* user) {
 }
 
 /// "host:port:address,address" for CURLOPT_RESOLVE.
-List resolved(const Url& url, const FetchOptions& options) {
+net::List resolved(const net::Url& url, const FetchOptions& options) {
   if (!options.resolve) return nullptr;
   std::string entry = url.host + ":" + url.port + ":";
   bool first = true;
@@ -120,17 +81,14 @@ List resolved(const Url& url, const FetchOptions& options) {
     entry += address;
     first = false;
   }
-  return List(first ? nullptr : curl_slist_append(nullptr, entry.c_str()));
+  return net::List(first ? nullptr : curl_slist_append(nullptr, entry.c_str()));
 }
 
-void configure(Transfer& transfer, const Url& url, const curl_slist* addresses,
+void configure(Transfer& transfer, const net::Url& url, const curl_slist* addresses,
                std::chrono::milliseconds time) {
   CURL* handle = transfer.handle;
   curl_easy_reset(handle);  // connections stay
-  const auto set = [&](CURLoption option, auto value) {
-    if (curl_easy_setopt(handle, option, value) != CURLE_OK)
-      throw Error(ErrorCode::kInternal, "libcurl lacks option " + std::to_string(option));
-  };
+  const auto set = [&](CURLoption option, auto value) { net::set_option(handle, option, value); };
   set(CURLOPT_URL, url.text.c_str());
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
@@ -148,7 +106,7 @@ void configure(Transfer& transfer, const Url& url, const curl_slist* addresses,
   set(CURLOPT_WRITEDATA, static_cast<void*>(&transfer));
 }
 
-void check_host(const Url& url, const FetchOptions& options) {
+void check_host(const net::Url& url, const FetchOptions& options) {
   const auto& allowed = options.allowed_hosts;
   if (!allowed.empty() && std::none_of(allowed.begin(), allowed.end(), [&](const std::string& pattern) {
         return host_matches(url.host, pattern);
@@ -182,36 +140,26 @@ void check_host(const Url& url, const FetchOptions& options) {
   }
 }
 
-bool is_redirect(long status) {
-  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
-}
-
-/// Where a redirecting answer leads.
-std::string next_url(CURL* handle) {
-  const char* next = nullptr;
-  curl_easy_getinfo(handle, CURLINFO_REDIRECT_URL, &next);
-  if (next == nullptr) refuse("the server redirects without saying where");
-  return next;
-}
-
 std::vector<std::byte> fetch_remote(CURL* handle, std::string_view text, size_t max_bytes,
                                     const FetchOptions& options) {
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                       std::chrono::duration<double>(options.max_seconds));
   std::string next(text);
   for (int redirects = 0; redirects <= options.max_redirects; ++redirects) {
-    const Url url = parse_url(next);
+    const net::Url url = parse_url(next);
     check_host(url, options);
-    const List addresses = resolved(url, options);
+    const net::List addresses = resolved(url, options);
     Transfer transfer{.handle = handle, .options = options, .max_bytes = max_bytes};
     const auto rest = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
     configure(transfer, url, addresses.get(), std::max(rest, std::chrono::milliseconds(1)));
     const CURLcode code = curl_easy_perform(handle);
     if (code != CURLE_OK) refuse_failure(code, transfer, options);
-    const long status = transfer.status();
-    if (status == kStatusOk) return std::move(transfer.body);
-    if (!is_redirect(status)) refuse("the server answered with status " + std::to_string(status));
-    next = next_url(handle);
+    const long status = net::status_of(handle);
+    if (status == net::kStatusOk) return std::move(transfer.body);
+    if (!net::is_redirect(status)) refuse("the server answered with status " + std::to_string(status));
+    const std::optional<std::string> target = net::redirect_target(handle);
+    if (!target) refuse("the server redirects without saying where");
+    next = *target;
   }
   refuse("the URL is redirected more than " + std::to_string(options.max_redirects) + " times");
 }
@@ -220,20 +168,11 @@ std::vector<std::byte> fetch_remote(CURL* handle, std::string_view text, size_t 
 
 class MediaFetcher::Impl {
  public:
-  explicit Impl(FetchOptions options) : options_(std::move(options)) {
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-      throw Error(ErrorCode::kInternal, "libcurl cannot be initialised");
-  }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
-  ~Impl() {
-    idle_.clear();
-    curl_global_cleanup();
-  }
+  explicit Impl(FetchOptions options) : options_(std::move(options)) {}
 
   std::vector<std::byte> fetch(std::string_view url, size_t max_bytes) {
     if (!options_.remote) refuse("only data URLs are taken: fetching is turned off");
-    Handle handle = take();
+    net::Handle handle = take();
     std::vector<std::byte> body = fetch_remote(handle.get(), url, max_bytes, options_);
     give_back(std::move(handle));  // a handle whose transfer failed is not used again
     return body;
@@ -243,28 +182,27 @@ class MediaFetcher::Impl {
   /// Idle handles, each with its open connections; more than these are closed.
   static constexpr size_t kMaxIdle = 16;
 
-  Handle take() {
+  net::Handle take() {
     {
       const std::lock_guard lock(mutex_);
       if (!idle_.empty()) {
-        Handle handle = std::move(idle_.back());
+        net::Handle handle = std::move(idle_.back());
         idle_.pop_back();
         return handle;
       }
     }
-    Handle handle(curl_easy_init());
-    if (handle == nullptr) throw std::bad_alloc();
-    return handle;
+    return net::new_handle();
   }
 
-  void give_back(Handle handle) {
+  void give_back(net::Handle handle) {
     const std::lock_guard lock(mutex_);
     if (idle_.size() < kMaxIdle) idle_.push_back(std::move(handle));
   }
 
+  const net::CurlLibrary library_;
   const FetchOptions options_;
   std::mutex mutex_;
-  std::vector<Handle> idle_;
+  std::vector<net::Handle> idle_;
 };
 
 MediaFetcher::MediaFetcher(FetchOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}

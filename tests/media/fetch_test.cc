@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "loopback_server.h"
+#include "support/loopback_server.h"
 
 namespace d3::media {
 namespace {

@@ -1,4 +1,5 @@
-// A small HTTP server on a free port of 127.0.0.1, each connection on its own thread.
+// tests/support/loopback_server.h: a small HTTP server on a free port of 127.0.0.1, each connection on its
+// own thread.
 #pragma once
 
 #include <atomic>
@@ -18,8 +19,27 @@ class LoopbackServer {
   /// closed unless the answer says `Connection: keep-alive`.
   using Handler = std::function<std::string(const std::string& target)>;
 
-  explicit LoopbackServer(Handler handler) : handler_(std::move(handler)), acceptor_(context_, endpoint()) {
+  /// What goes over the wire; `hold`: then nothing more, and the connection stays open until the client
+  /// closes it.
+  struct Reply {
+    std::string bytes;
+    bool hold = false;
+  };
+  /// The same for the whole head of a request: request line and headers, with the empty line.
+  using HeadHandler = std::function<Reply(const std::string& head)>;
+
+  explicit LoopbackServer(Handler handler)
+      : LoopbackServer(HeadHandler([handler = std::move(handler)](const std::string& head) {
+          return Reply{handler(target_of(head))};
+        })) {}
+  explicit LoopbackServer(HeadHandler handler)
+      : handler_(std::move(handler)), acceptor_(context_, endpoint()) {
     thread_ = std::thread([this] { accept(); });
+  }
+
+  static std::string target_of(const std::string& head) {
+    const size_t start = head.find(' ') + 1;
+    return head.substr(start, head.find(' ', start) - start);
   }
   LoopbackServer(const LoopbackServer&) = delete;
   LoopbackServer& operator=(const LoopbackServer&) = delete;
@@ -70,17 +90,16 @@ class LoopbackServer {
       const size_t size =
           boost::asio::read_until(socket, boost::asio::dynamic_buffer(input), "\r\n\r\n", error);
       if (error) return;
-      const size_t start = input.find(' ') + 1;
-      const std::string target = input.substr(start, input.find(' ', start) - start);
+      const Reply answer = handler_(input.substr(0, size));
       input.erase(0, size);
-      const std::string answer = handler_(target);
-      boost::asio::write(socket, boost::asio::buffer(answer), error);
-      if (error || answer.find("Connection: keep-alive") == std::string::npos) break;
+      boost::asio::write(socket, boost::asio::buffer(answer.bytes), error);
+      if (answer.hold) boost::asio::read_until(socket, boost::asio::dynamic_buffer(input), "\r\n\r\n", error);
+      if (error || answer.bytes.find("Connection: keep-alive") == std::string::npos) break;
     }
     socket.shutdown(boost::asio::socket_base::shutdown_both, error);
   }
 
-  Handler handler_;
+  HeadHandler handler_;
   boost::asio::io_context context_;
   boost::asio::ip::tcp::acceptor acceptor_;
   std::atomic<bool> stopping_ = false;
