@@ -7,6 +7,7 @@
 #include "cpu/arithmetic.h"
 #include "cpu/machine.h"
 #include "cpu/text_model.h"
+#include "cpu/vision_tower.h"
 
 namespace d3::cpu {
 namespace {
@@ -25,6 +26,19 @@ ProductType product_type(Dtype dtype) {
   return ProductType::kFloat32;
 }
 
+/// With int8 the tower's products stay bf16: what they get wrong would enter every token of an image.
+template <typename T>
+ProductType vision_product_type(Dtype dtype) {
+  return product_type<T>(dtype == Dtype::kInt8 ? Dtype::kBfloat16 : dtype);
+}
+
+/// Reports a part of the loading as its share of the whole, from `first` on.
+std::function<void(double)> part_of(const std::function<void(double)>& on_progress, double first,
+                                    double share) {
+  if (!on_progress) return {};
+  return [on_progress, first, share](double done) { on_progress(first + share * done); };
+}
+
 template <typename T>
 class CpuExecutor : public model::Executor {
  public:
@@ -32,7 +46,12 @@ class CpuExecutor : public model::Executor {
               const ExecutorOptions& options)
       : dtype_(options.dtype),
         machine_(std::move(machine)),
-        text_model_(*machine_, checkpoint, product_type<T>(options.dtype), options.on_progress) {}
+        text_model_(*machine_, checkpoint, product_type<T>(options.dtype),
+                    part_of(options.on_progress, 0, checkpoint.has_vision() ? kTextShare : 1)) {
+    if (checkpoint.has_vision())
+      tower_ = std::make_unique<VisionTower<T>>(*machine_, checkpoint, vision_product_type<T>(options.dtype),
+                                                part_of(options.on_progress, kTextShare, 1 - kTextShare));
+  }
 
   std::vector<float> run(const model::PackedBatch& batch) override {
     use_one_thread_for_products();
@@ -41,14 +60,33 @@ class CpuExecutor : public model::Executor {
     return logits;
   }
 
+  bool has_vision() const override { return tower_ != nullptr; }
+
+  std::vector<model::MediaFeatures> encode_media(std::span<const media::Pixels* const> media) override {
+    if (!tower_) return Executor::encode_media(media);
+    use_one_thread_for_products();
+    return tower_->encode(media);
+  }
+
   void set_options(const model::ExecutorOptions& options) override { options_ = options; }
-  model::ExecutorCounters counters() const override { return text_model_.counters(); }
+  model::ExecutorCounters counters() const override {
+    model::ExecutorCounters counters = text_model_.counters();
+    if (tower_) {
+      counters.media_encoded = tower_->media_encoded();
+      counters.patches = tower_->patches_encoded();
+    }
+    return counters;
+  }
   std::string dtype_name() const override { return std::string(cpu::dtype_name(dtype_)); }
 
  private:
+  // About what the text model has of the weights that are packed (nano: 1.37 of 1.70 billion).
+  static constexpr double kTextShare = 0.8;
+
   const Dtype dtype_;
   const std::unique_ptr<Machine> machine_;
   TextModel<T> text_model_;
+  std::unique_ptr<VisionTower<T>> tower_;  // none where the checkpoint has none
   model::ExecutorOptions options_;
 };
 

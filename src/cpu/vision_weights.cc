@@ -26,7 +26,7 @@ class Packer {
     for (int row = 0; row < rows; row += columns)
       panels.push_back({{{&matrix, row, std::min(columns, rows - row)}}, 0, row});
     BiasedLinear packed{.linear = Linear(machine_, type_, panels), .bias = read_floats(*tensors.bias)};
-    if (type_ != ProductType::kWidened) checkpoint_.release_pages(*tensors.weight);  // that reads them in place
+    if (!reads_in_place(type_, *tensors.weight)) checkpoint_.release_pages(*tensors.weight);
     return packed;
   }
 
