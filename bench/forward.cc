@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
     }
     return 0;
   }
-  d3::bench::ProductRate products(config, options.dtype, threads);
+  d3::bench::ProductRate products(d3::bench::text_products(config), options.dtype, threads);
   for (const int tokens : lengths) {
     const auto ids = random_ids(tokens, config.vocab_size);
     const d3::model::PackedBatch batch{{{{}, {ids}}}};

@@ -39,7 +39,7 @@ void fill(memory& target, memory::data_type type) {
 }  // namespace
 
 struct ProductRate::Impl {
-  std::vector<std::pair<int, int>> shapes;  // inputs, outputs
+  std::vector<ProductShape> shapes;
   memory::data_type left, right, out;
   int threads = 1;
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
@@ -69,7 +69,23 @@ struct ProductRate::Impl {
   }
 };
 
-ProductRate::ProductRate(const checkpoint::TextConfig& config, cpu::Dtype dtype, int threads)
+std::vector<ProductShape> text_products(const checkpoint::TextConfig& config) {
+  const int value = config.linear_num_value_heads * config.linear_value_head_dim;
+  const int key = config.linear_num_key_heads * config.linear_key_head_dim;
+  return {{config.hidden_size, 2 * key + 2 * value},
+          {value, config.hidden_size},
+          {config.hidden_size, 2 * config.intermediate_size},
+          {config.intermediate_size, config.hidden_size}};
+}
+
+std::vector<ProductShape> vision_products(const checkpoint::VisionConfig& config) {
+  return {{config.hidden_size, 3 * config.hidden_size},
+          {config.hidden_size, config.hidden_size},
+          {config.hidden_size, config.intermediate_size},
+          {config.intermediate_size, config.hidden_size}};
+}
+
+ProductRate::ProductRate(std::vector<ProductShape> shapes, cpu::Dtype dtype, int threads)
     : impl_(std::make_unique<Impl>()) {
   using type = memory::data_type;
   impl_->left = dtype == cpu::Dtype::kFloat32 ? type::f32
@@ -80,12 +96,7 @@ ProductRate::ProductRate(const checkpoint::TextConfig& config, cpu::Dtype dtype,
                : dtype == cpu::Dtype::kInt8  ? type::s32
                                              : type::bf16;
   impl_->threads = threads > 0 ? threads : available_cpus();
-  const int value = config.linear_num_value_heads * config.linear_value_head_dim;
-  const int key = config.linear_num_key_heads * config.linear_key_head_dim;
-  impl_->shapes = {{config.hidden_size, 2 * key + 2 * value},
-                   {value, config.hidden_size},
-                   {config.hidden_size, 2 * config.intermediate_size},
-                   {config.intermediate_size, config.hidden_size}};
+  impl_->shapes = std::move(shapes);
 }
 
 ProductRate::~ProductRate() = default;

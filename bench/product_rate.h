@@ -2,19 +2,29 @@
 #pragma once
 
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "checkpoint/config.h"
 #include "cpu/executor.h"
 
 namespace d3::bench {
 
-/// One plain oneDNN product per weight of a linear_attention layer (fused as the executor fuses them), with
-/// oneDNN's own threads, weights in its own layout, results in bf16 (fp32 for float32, int32 for int8) and no
-/// work in between.
+/// A weight's inputs and outputs.
+using ProductShape = std::pair<int, int>;
+
+/// The weights of a linear_attention layer, fused as the executor fuses them.
+std::vector<ProductShape> text_products(const checkpoint::TextConfig& config);
+
+/// The weights of a block of the vision tower.
+std::vector<ProductShape> vision_products(const checkpoint::VisionConfig& config);
+
+/// One plain oneDNN product per weight, with oneDNN's own threads, weights in its own layout, results in bf16
+/// (fp32 for float32, int32 for int8) and no work in between.
 class ProductRate {
  public:
   /// threads: 0 for every CPU.
-  ProductRate(const checkpoint::TextConfig& config, cpu::Dtype dtype, int threads);
+  ProductRate(std::vector<ProductShape> shapes, cpu::Dtype dtype, int threads);
   ~ProductRate();
 
   /// Runs each product once on `rows` rows; operations per second over all of them.
