@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cli/ask_command.h"
+#include "cli/hub_commands.h"
 #include "cli/inspect_command.h"
 #include "cli/prompt_command.h"
 #include "cli/serve_command.h"
@@ -44,8 +45,17 @@ int run(int argc, const char* const* argv, const Context& context) {
   InspectCommand inspect;
   TokenizeCommand tokenize;
   PromptCommand prompt;
-  std::array<std::pair<Command*, CLI::App*>, 5> commands{
-      {{&serve, nullptr}, {&ask, nullptr}, {&inspect, nullptr}, {&tokenize, nullptr}, {&prompt, nullptr}}};
+  PullCommand pull;
+  ListCommand list;
+  RemoveCommand remove;
+  std::array<std::pair<Command*, CLI::App*>, 8> commands{{{&serve, nullptr},
+                                                          {&ask, nullptr},
+                                                          {&inspect, nullptr},
+                                                          {&tokenize, nullptr},
+                                                          {&prompt, nullptr},
+                                                          {&pull, nullptr},
+                                                          {&list, nullptr},
+                                                          {&remove, nullptr}}};
   for (auto& [command, parsed] : commands) parsed = command->add_to(app);
   try {
     app.parse(argc, argv);

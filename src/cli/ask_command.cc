@@ -62,7 +62,7 @@ CLI::App* AskCommand::add_to(CLI::App& app) {
 
 int AskCommand::run(const Context& context) {
   const std::string body = this->body(context);
-  // Its faults are told before the model is loaded. Whatever it calls the model, DIR is meant.
+  // Its faults are told before the model is loaded. Whatever it calls the model, MODEL is meant.
   const auto request = std::make_shared<const decision::Request>(decision::parse_request(json::parse(body)));
   const auto model = load(model_.load_options(context), context);
   const auto start = std::chrono::steady_clock::now();
@@ -71,7 +71,7 @@ int AskCommand::run(const Context& context) {
   const std::vector<decision::Answer> answers = model->answer(std::move(prepared));
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   if (json_) {
-    context.out.print(json_answer(*request, answers, model_.directory(), input_tokens) + '\n');
+    context.out.print(json_answer(*request, answers, model_.name(), input_tokens) + '\n');
     return kSuccess;
   }
   context.out.print(answer_table(*request, answers, context.out));

@@ -1,4 +1,4 @@
-// cli/ask_command.h: `d3 ask DIR`.
+// cli/ask_command.h: `d3 ask MODEL`.
 #pragma once
 
 #include <optional>

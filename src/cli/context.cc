@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include <fcntl.h>
+#include <pwd.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -13,6 +14,12 @@ std::optional<std::string> environment(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr || *value == '\0') return std::nullopt;
   return value;
+}
+
+std::string home_directory() {
+  if (const auto home = environment("HOME")) return *home;
+  const passwd* user = ::getpwuid(::getuid());
+  return user != nullptr ? user->pw_dir : "/";
 }
 
 bool locale_is_utf8() {
@@ -48,7 +55,9 @@ Context process_context() {
           .in = stdin,
           .in_is_terminal = ::isatty(::fileno(stdin)) == 1,
           .api_key = environment("D3_API_KEY"),
-          .cpu_target = environment("D3_CPU_TARGET").value_or("")};
+          .cpu_target = environment("D3_CPU_TARGET").value_or(""),
+          .hub = hub::settings_from([](const std::string& name) { return environment(name.c_str()); },
+                                    home_directory())};
 }
 
 void keep_standard_streams() {

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "hub/settings.h"
+
 namespace d3::cli {
 
 /// A place to print to.
@@ -28,6 +30,7 @@ struct Context {
   bool in_is_terminal = false;
   std::optional<std::string> api_key;  ///< D3_API_KEY
   std::string cpu_target;              ///< D3_CPU_TARGET, empty when not set
+  hub::Settings hub;                   ///< as Hugging Face's client reads its environment
 };
 
 /// The process's own streams and environment.

@@ -11,6 +11,7 @@
 #include "checkpoint/expected_tensors.h"
 #include "checkpoint/manifest.h"
 #include "cli/model_options.h"
+#include "cli/units.h"
 #include "text/tokenizer.h"
 
 namespace d3::cli {
@@ -30,22 +31,6 @@ int64_t parameter_count(const std::vector<ExpectedTensor>& tensors) {
   int64_t count = 0;
   for (const ExpectedTensor& tensor : tensors) count += element_count(tensor);
   return count;
-}
-
-std::string with_unit(double value, const char* const (&units)[4]) {
-  size_t unit = 0;
-  for (; value >= 1000 && unit < 3; ++unit) value /= 1000;
-  return fmt::format("{:.{}f} {}", value, unit == 0 ? 0 : 2, units[unit]);
-}
-
-std::string count_text(int64_t value) {
-  static constexpr const char* kUnits[4] = {"", "thousand", "million", "billion"};
-  return with_unit(static_cast<double>(value), kUnits);
-}
-
-std::string bytes_text(int64_t value) {
-  static constexpr const char* kUnits[4] = {"bytes", "kB", "MB", "GB"};
-  return with_unit(static_cast<double>(value), kUnits);
 }
 
 std::string line(const char* name, const std::string& value) {
@@ -128,22 +113,23 @@ std::string decision_text(const Checkpoint& checkpoint) {
 
 CLI::App* InspectCommand::add_to(CLI::App& app) {
   CLI::App* command = app.add_subcommand("inspect", "Check a checkpoint and tell what it is");
-  add_directory(*command, directory_);
+  model_.add_to(*command);
   add_verify(*command, verify_);
   return command;
 }
 
 int InspectCommand::run(const Context& context) {
-  const auto checkpoint = Checkpoint::open(directory_, verify_from(verify_));
-  checkpoint::check_answer_codes(checkpoint, text::Tokenizer::load(directory_));
-  std::string out = directory_ + '\n';
+  const std::string directory = model_.directory(context).string();
+  const auto checkpoint = Checkpoint::open(directory, verify_from(verify_));
+  checkpoint::check_answer_codes(checkpoint, text::Tokenizer::load(directory));
+  std::string out = directory + '\n';
   if (!checkpoint.model_name().empty() || !checkpoint.repo_id().empty())
     out += line("name", fmt::format("{} ({})", checkpoint.model_name(), checkpoint.repo_id()));
   out += line("parameters", parameters_text(checkpoint));
   out += sizes_text(checkpoint);
   out += decision_text(checkpoint);
-  out += line("files", fmt::format("{}; {}", bytes_text(directory_bytes(directory_)),
-                                   verification_text(directory_, verify_)));
+  out += line("files", fmt::format("{}; {}", bytes_text(directory_bytes(directory)),
+                                   verification_text(directory, verify_)));
   out += line("memory", memory_text(checkpoint));
   context.out.print(out);
   return kSuccess;

@@ -1,9 +1,10 @@
-// cli/inspect_command.h: `d3 inspect DIR`.
+// cli/inspect_command.h: `d3 inspect MODEL`.
 #pragma once
 
 #include <string>
 
 #include "cli/command.h"
+#include "cli/model_source.h"
 
 namespace d3::cli {
 
@@ -13,7 +14,7 @@ class InspectCommand : public Command {
   int run(const Context& context) override;
 
  private:
-  std::string directory_;
+  ModelSource model_;
   std::string verify_ = "fast";
 };
 

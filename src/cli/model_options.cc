@@ -2,12 +2,6 @@
 
 namespace d3::cli {
 
-void add_directory(CLI::App& app, std::string& directory) {
-  app.add_option("DIR", directory, "Directory of the checkpoint (the one with config.json)")
-      ->required()
-      ->type_name("");
-}
-
 void add_verify(CLI::App& app, std::string& verify) {
   app.add_option("--verify", verify,
                  "Check the files against MODEL_MANIFEST.json: fast (digests of files up to 64 MiB, sizes of "
@@ -23,7 +17,7 @@ checkpoint::Verify verify_from(const std::string& name) {
 }
 
 void ModelOptions::add_to(CLI::App& app) {
-  add_directory(app, directory_);
+  source_.add_to(app);
   app.add_option("--dtype", dtype_,
                  "Arithmetic: bfloat16 (fast), float32 (exact, twice the memory), int8 (weights quantised on "
                  "load: half "
@@ -49,7 +43,7 @@ void ModelOptions::add_to(CLI::App& app) {
 
 engine::LoadOptions ModelOptions::load_options(const Context& context) const {
   engine::LoadOptions options;
-  options.directory = directory_;
+  options.directory = source_.directory(context);
   options.verify = verify_from(verify_);
   options.dtype = cpu::dtype_from_name(dtype_).value_or(options.dtype);  // auto: the default
   options.threads = threads_;

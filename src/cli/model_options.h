@@ -9,12 +9,10 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/context.h"
+#include "cli/model_source.h"
 #include "engine/load.h"
 
 namespace d3::cli {
-
-/// DIR, the first argument of every command.
-void add_directory(CLI::App& app, std::string& directory);
 
 /// --verify and what its value means.
 void add_verify(CLI::App& app, std::string& verify);
@@ -24,11 +22,12 @@ class ModelOptions {
  public:
   void add_to(CLI::App& app);
 
-  const std::string& directory() const { return directory_; }  ///< as typed
+  const std::string& name() const { return source_.text(); }  ///< MODEL as typed
+  /// Pulls the model when that is needed (cli/model_source.h), which may take its time.
   engine::LoadOptions load_options(const Context& context) const;
 
  private:
-  std::string directory_;
+  ModelSource source_;
   std::string dtype_ = "auto";
   std::string verify_ = "fast";
   int threads_ = 0;

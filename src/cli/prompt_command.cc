@@ -6,7 +6,6 @@
 
 #include "checkpoint/config.h"
 #include "cli/input.h"
-#include "cli/model_options.h"
 #include "decision/validation.h"
 #include "engine/prepare.h"
 #include "json/parse.h"
@@ -17,7 +16,7 @@ namespace d3::cli {
 
 CLI::App* PromptCommand::add_to(CLI::App& app) {
   CLI::App* command = app.add_subcommand("prompt", "Print what the model reads for a request");
-  add_directory(*command, directory_);
+  model_.add_to(*command);
   command->footer(
       "Reads a request as POST /v1/systemone takes it from standard input and writes a JSON object a line "
       "for\n"
@@ -27,9 +26,10 @@ CLI::App* PromptCommand::add_to(CLI::App& app) {
 }
 
 int PromptCommand::run(const Context& context) {
-  const auto tokenizer = text::Tokenizer::load(directory_);
+  const std::filesystem::path directory = model_.directory(context);
+  const auto tokenizer = text::Tokenizer::load(directory);
   const engine::Preparer preparer([&](std::string_view text) { return tokenizer.encode(text); },
-                                  checkpoint::read_decision_config(directory_).codes, std::nullopt);
+                                  checkpoint::read_decision_config(directory).codes, std::nullopt);
   const auto request = std::make_shared<const decision::Request>(
       decision::parse_request(json::parse(read_all(context.in, "standard input"))));
   const engine::PreparedRequest prepared = preparer.prepare(request);

@@ -1,9 +1,8 @@
-// cli/prompt_command.h: `d3 prompt DIR`.
+// cli/prompt_command.h: `d3 prompt MODEL`.
 #pragma once
 
-#include <string>
-
 #include "cli/command.h"
+#include "cli/model_source.h"
 
 namespace d3::cli {
 
@@ -14,7 +13,7 @@ class PromptCommand : public Command {
   int run(const Context& context) override;
 
  private:
-  std::string directory_;
+  ModelSource model_;
 };
 
 }  // namespace d3::cli

@@ -75,7 +75,7 @@ void ServeCommand::add_listening(CLI::App& app) {
 
 void ServeCommand::add_access(CLI::App& app) {
   app.add_option("--served-model-name", served_names_,
-                 "Name of the model for clients, instead of DIR and the manifest's names (may be repeated)")
+                 "Name of the model for clients, instead of MODEL and the manifest's names (may be repeated)")
       ->type_name("NAME")
       ->allow_extra_args(false);
   app.add_option("--api-key", api_keys_,
@@ -177,7 +177,7 @@ int ServeCommand::run(const Context& context) {
   context.out.flush();
   const bool in_time = server.run([&](const std::function<void(double)>& report) {
     const auto start = std::chrono::steady_clock::now();
-    ProgressLine progress(context.err, "d3: loading " + model_.directory());
+    ProgressLine progress(context.err, "d3: loading " + model_.name());
     engine::LoadOptions options = load_options(context);
     options.on_progress = [&](double share) {
       progress.show(share);
@@ -185,11 +185,11 @@ int ServeCommand::run(const Context& context) {
     };
     server::ServingModel serving{.model = engine::load_model(options), .served = {}};
     const engine::ModelInfo& info = serving.model->info();
-    serving.served = {.names = names_of(served_names_, model_.directory(), info),
+    serving.served = {.names = names_of(served_names_, model_.name(), info),
                       .created = unix_seconds(),
                       .max_model_len = info.max_length,
                       .takes_media = false,
-                      .description = info.model_name.empty() ? model_.directory() : info.model_name};
+                      .description = info.model_name.empty() ? model_.name() : info.model_name};
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     log->info("ready: {} in {}, loaded in {:.1f} s", serving.served.names.front(),
               serving.model->engine().dtype_name(), taken.count());

@@ -1,4 +1,4 @@
-// cli/serve_command.h: `d3 serve DIR`.
+// cli/serve_command.h: `d3 serve MODEL`.
 #pragma once
 
 #include <cstdint>

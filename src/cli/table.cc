@@ -1,12 +1,12 @@
 #include "cli/table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
-#include <utf8proc.h>
+
+#include "cli/terminal.h"
 
 namespace d3::cli {
 namespace {
@@ -15,57 +15,8 @@ using decision::Answer;
 using decision::Question;
 using decision::QuestionType;
 
-constexpr int kBarCells = 20;
 constexpr int kMostNameCells = 32;
 constexpr int kNumberCells = 8;  // " 100.0 %"
-
-/// The text cut to at most `cells` cells of a terminal (a wide character takes two), on one line.
-struct Fitted {
-  std::string text;
-  int cells = 0;
-};
-
-Fitted fit(std::string_view text, int cells, bool unicode) {
-  Fitted fitted;
-  size_t at = 0;
-  size_t end_before_mark = 0;
-  int cells_before_mark = 0;
-  while (at < text.size()) {
-    utf8proc_int32_t code = 0;
-    const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data() + at);
-    const auto length = utf8proc_iterate(bytes, static_cast<utf8proc_ssize_t>(text.size() - at), &code);
-    const bool control = length <= 0 || utf8proc_category(code) == UTF8PROC_CATEGORY_CC ||
-                         utf8proc_category(code) == UTF8PROC_CATEGORY_CF ||
-                         utf8proc_category(code) == UTF8PROC_CATEGORY_ZL ||
-                         utf8proc_category(code) == UTF8PROC_CATEGORY_ZP;
-    const int width = control ? 1 : utf8proc_charwidth(code);
-    if (fitted.cells + width > cells) {
-      fitted.text.resize(end_before_mark);
-      fitted.text += unicode ? "…" : ".";
-      fitted.cells = cells_before_mark + 1;
-      return fitted;
-    }
-    fitted.text += control ? std::string_view(" ") : text.substr(at, static_cast<size_t>(length));
-    fitted.cells += width;
-    if (fitted.cells < cells) {
-      end_before_mark = fitted.text.size();
-      cells_before_mark = fitted.cells;
-    }
-    at += static_cast<size_t>(std::max<utf8proc_ssize_t>(length, 1));
-  }
-  return fitted;
-}
-
-std::string bar(double share, bool unicode) {
-  const double cells = share * kBarCells;
-  if (!unicode) return std::string(static_cast<size_t>(std::lround(cells)), '#');
-  static constexpr std::string_view kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const int eighths = static_cast<int>(std::lround(cells * 8));
-  std::string text;
-  for (int i = 0; i < eighths / 8; ++i) text += "█";
-  text += kEighths[eighths % 8];
-  return text;
-}
 
 /// What the prompt says of an option beside its name.
 std::string_view description(const Question& question, size_t option) {
@@ -92,11 +43,9 @@ std::string option_line(const Row& row, int name_cells, double share, bool chose
                                  std::string(static_cast<size_t>(name_cells - row.name.cells), ' '));
   line += fmt::format(" {:>5.1f} %", share * 100);
   if (output.terminal) {
-    const std::string drawn = bar(share, output.unicode);
-    const int cells = output.unicode ? (static_cast<int>(std::lround(share * kBarCells * 8)) + 7) / 8
-                                     : static_cast<int>(drawn.size());
-    line += ' ' + paint(chosen ? "32" : "2", drawn, output) +
-            std::string(static_cast<size_t>(std::max(0, kBarCells - cells)), ' ');
+    const Fitted drawn = bar(share, output.unicode);
+    line += ' ' + paint(chosen ? "32" : "2", drawn.text, output) +
+            std::string(static_cast<size_t>(kBarCells - drawn.cells), ' ');
   }
   const int used = 4 + name_cells + kNumberCells + (output.terminal ? kBarCells + 1 : 0) + 2;
   const int room = output.terminal ? output.columns - used - 1 : 1 << 20;

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "cli/input.h"
-#include "cli/model_options.h"
 #include "json/parse.h"
 #include "text/tokenizer.h"
 
@@ -12,7 +11,7 @@ namespace d3::cli {
 
 CLI::App* TokenizeCommand::add_to(CLI::App& app) {
   CLI::App* command = app.add_subcommand("tokenize", "Print the token ids of texts");
-  add_directory(*command, directory_);
+  model_.add_to(*command);
   command->footer(
       "Reads one JSON string a line from standard input and writes one JSON array of ids a line.\n"
       "Example: echo '\"Hello\"' | d3 tokenize ./nano");
@@ -20,7 +19,8 @@ CLI::App* TokenizeCommand::add_to(CLI::App& app) {
 }
 
 int TokenizeCommand::run(const Context& context) {
-  const auto tokenizer = text::Tokenizer::load(directory_);
+  const std::filesystem::path directory = model_.directory(context);
+  const auto tokenizer = text::Tokenizer::load(directory);
   size_t number = 0;
   for_each_line(context.in, [&](const std::string& line) {
     ++number;

@@ -1,9 +1,8 @@
-// cli/tokenize_command.h: `d3 tokenize DIR`.
+// cli/tokenize_command.h: `d3 tokenize MODEL`.
 #pragma once
 
-#include <string>
-
 #include "cli/command.h"
+#include "cli/model_source.h"
 
 namespace d3::cli {
 
@@ -14,7 +13,7 @@ class TokenizeCommand : public Command {
   int run(const Context& context) override;
 
  private:
-  std::string directory_;
+  ModelSource model_;
 };
 
 }  // namespace d3::cli

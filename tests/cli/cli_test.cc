@@ -43,7 +43,7 @@ class Cli : public test::MicroCheckpointTest {
 TEST_F(Cli, HelpsWithEveryCommand) {
   const ProcessResult help = run_shell("$D3 --help");
   EXPECT_EQ(help.exit_code, 0);
-  for (const char* command : {"serve", "ask", "inspect", "tokenize", "prompt"}) {
+  for (const char* command : {"serve", "ask", "inspect", "tokenize", "prompt", "pull", "list", "rm"}) {
     EXPECT_THAT(help.out, HasSubstr(command));
     const ProcessResult own = run_shell(std::string("$D3 ") + command + " --help");
     EXPECT_EQ(own.exit_code, 0);
@@ -56,7 +56,7 @@ TEST_F(Cli, HelpsWithEveryCommand) {
 TEST_F(Cli, ExplainsWhatIsWrongWithACommandLine) {
   expect_usage_error(run_shell("$D3"), "subcommand");
   expect_usage_error(run_shell("$D3 sing"), "sing");
-  expect_usage_error(run_shell("$D3 serve"), "DIR");
+  expect_usage_error(run_shell("$D3 serve"), "MODEL");
   expect_usage_error(ask("--dtype float8 --state x --noul y"), "float8");
   expect_usage_error(ask("--state x --option a"), "--option");
   expect_usage_error(ask("--state x"), "question");

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "fake_hub.h"
+#include "support/fake_hub.h"
 #include "hub/cache.h"
 #include "hub/pull.h"
 #include "support/temporary_directory.h"

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "fake_hub.h"
+#include "support/fake_hub.h"
 #include "hub/cache.h"
 #include "support/temporary_directory.h"
 

@@ -16,7 +16,7 @@ struct ProcessResult {
 };
 
 /// Runs a command line with sh (so that tests can redirect and pipe) and waits. `$D3` is the built program.
-/// The environment has no D3_API_KEY, D3_CPU_TARGET and NO_COLOR.
+/// The environment has none of the variables that d3 and Hugging Face's client read.
 ProcessResult run_shell(const std::string& command, const std::string& input = {});
 
 /// A port that nothing listens on.

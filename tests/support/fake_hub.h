@@ -1,4 +1,5 @@
-// tests/hub/fake_hub.h: a hub on loopback with one model, and a storage host beside it, that can misbehave.
+// tests/support/fake_hub.h: a hub on loopback with one model, and a storage host beside it, that can
+// misbehave.
 #pragma once
 
 #include <filesystem>

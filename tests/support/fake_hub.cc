@@ -1,4 +1,4 @@
-#include "fake_hub.h"
+#include "support/fake_hub.h"
 
 #include <algorithm>
 #include <cctype>

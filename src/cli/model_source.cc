@@ -1,0 +1,71 @@
+#include "cli/model_source.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/pull_display.h"
+
+namespace d3::cli {
+namespace {
+
+/// Whether a text can only be meant as a path.
+bool is_path(const std::string& text) {
+  return text.empty() || text.starts_with('.') || text.starts_with('/') || text.starts_with('~') ||
+         text.ends_with('/') || std::ranges::count(text.substr(0, text.find('@')), '/') > 1;
+}
+
+}  // namespace
+
+void add_revision(CLI::App& app, std::string& revision) {
+  app.add_option("--revision", revision,
+                 "Branch, tag or commit of a model on the hub, as ORG/NAME@REVISION has it")
+      ->type_name("REVISION");
+}
+
+void ModelSource::add_to(CLI::App& app) {
+  app.add_option(
+         "MODEL", text_,
+         "A checkpoint's directory (the one with config.json), or the name of a model on Hugging Face: "
+         "ORG/NAME, ORG/NAME@REVISION, or d3-nano and its like alone for vllm-sr/d3-nano. It is pulled into "
+         "the "
+         "cache when it is not there")
+      ->required()
+      ->type_name("");
+  add_revision(app, revision_);
+  app.add_flag("--offline", offline_, "Take models from the cache alone, as HF_HUB_OFFLINE=1 does");
+}
+
+std::filesystem::path ModelSource::directory(const Context& context) const {
+  std::error_code ignored;
+  if (std::filesystem::exists(text_, ignored) || is_path(text_)) {
+    if (!revision_.empty()) throw UsageError("--revision is for a model on the hub, and MODEL is a path");
+    return text_;
+  }
+  hub::Settings settings = context.hub;
+  settings.offline = settings.offline || offline_;
+  return pull_model(model_name_from(text_, revision_), settings, context).directory;
+}
+
+hub::ModelName model_name_from(const std::string& text, const std::string& revision) {
+  if (!revision.empty() && text.find('@') != std::string::npos)
+    throw UsageError("a revision is given twice: after @ and with --revision");
+  hub::ModelName name = hub::parse_model_name(text, revision);
+  // The hub has a few models without an owner; none is a decision model.
+  if (name.repo.find('/') == std::string::npos)
+    throw Error(ErrorCode::kNotFound,
+                fmt::format("there is no directory {0}, and {0} is no model: expected ORG/NAME", text),
+                "model");
+  return name;
+}
+
+hub::Pulled pull_model(const hub::ModelName& name, const hub::Settings& settings, const Context& context) {
+  PullDisplay display(context.err, hub::to_text(name), settings.cache.string());
+  hub::Pulled pulled = hub::pull(name, settings, display.events());
+  display.finish(pulled);
+  return pulled;
+}
+
+}  // namespace d3::cli
