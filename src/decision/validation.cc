@@ -244,6 +244,12 @@ Question parse_question(std::string id, Value value) {
   return question;
 }
 
+std::vector<std::string_view> request_fields() {
+  std::vector<std::string_view> names{"state"};
+  for (const FieldRule& rule : kFields) names.push_back(rule.name);
+  return names;
+}
+
 Request parse_request(Value body) {
   Request request;
   std::optional<std::string> state;

@@ -28,6 +28,9 @@ inline constexpr std::string_view kDefaultInstructions = "Choose the best matchi
 /// `model` is served is not checked here.
 Request parse_request(json::Value body);
 
+/// The names of its fields.
+std::vector<std::string_view> request_fields();
+
 /// One question of such a body. `id` must not be empty; paths are `questions.<id>...`.
 Question parse_question(std::string id, json::Value value);
 

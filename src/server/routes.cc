@@ -8,13 +8,14 @@
 namespace d3::server {
 namespace {
 
-constexpr std::array<Route, 7> kRoutes{{
+constexpr std::array<Route, 8> kRoutes{{
     {"/v1/systemone", Endpoint::kSystemOne, true, true},
     {"/v1/decisions", Endpoint::kDecisions, true, true},
     {"/v1/models", Endpoint::kModels, false, true},
     {"/health", Endpoint::kHealth, false, false},
     {"/live", Endpoint::kLive, false, false},
     {"/metrics", Endpoint::kMetrics, false, false},
+    {"/openapi.json", Endpoint::kOpenApi, false, false},
     {"/version", Endpoint::kVersion, false, false},
 }};
 

@@ -7,7 +7,7 @@
 
 namespace d3::server {
 
-enum class Endpoint { kSystemOne, kDecisions, kHealth, kLive, kMetrics, kModels, kVersion };
+enum class Endpoint { kSystemOne, kDecisions, kHealth, kLive, kMetrics, kModels, kOpenApi, kVersion };
 
 struct Route {
   std::string_view path;

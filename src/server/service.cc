@@ -9,6 +9,7 @@
 
 #include "api/models.h"
 #include "api/multipart.h"
+#include "api/openapi.h"
 #include "server/content_coding.h"
 #include "server/decision_task.h"
 
@@ -161,6 +162,9 @@ Reply Service::tell(Endpoint endpoint) {
       return {.body = api::write_version(options_.version)};
     case Endpoint::kModels:
       return {.body = api::write_models(readiness_.model().served)};
+    case Endpoint::kOpenApi:
+      return {.body = api::write_openapi(readiness_.model().served, options_.version,
+                                         !options_.api_keys.empty())};
     case Endpoint::kHealth:
       readiness_.model();
       return {.body = api::write_health()};
