@@ -1,7 +1,6 @@
 // What must hold for every body, whichever API it is for.
 #pragma once
 
-#include <cstdlib>
 #include <vector>
 
 #include "api/error_body.h"
@@ -9,12 +8,9 @@
 #include "decision/prompt.h"
 #include "decision/request.h"
 #include "json/parse.h"
+#include "require.h"
 
 namespace d3::fuzz {
-
-inline void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 /// A request that validation let through keeps the promises of decision/request.h, makes prompts and gets
 /// answers.

@@ -161,12 +161,13 @@ void Downloader::fetch(const std::string& commit, const std::vector<RemoteFile>&
       const std::lock_guard lock(report_mutex_);
       for (const RemoteFile& file : missing) progress_.bytes += *file.bytes;
     }
-    const auto large = std::ranges::stable_partition(
-        missing, [&](const RemoteFile& file) { return *file.bytes <= settings_.part_bytes; });
-    const size_t small = missing.size() - large.size();
+    const auto large = std::stable_partition(missing.begin(), missing.end(), [&](const RemoteFile& file) {
+      return *file.bytes <= settings_.part_bytes;
+    });
+    const auto small = static_cast<size_t>(large - missing.begin());
     for_each(small,
              [&](size_t item, Connection& connection) { fetch_small(commit, missing[item], connection); });
-    for (const RemoteFile& file : large) fetch_large(commit, file);
+    for (auto file = large; file != missing.end(); ++file) fetch_large(commit, *file);
   }
   for (const RemoteFile& file : wanted) cache_.link(commit, file.path, file.etag);
 }

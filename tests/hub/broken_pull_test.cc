@@ -191,7 +191,9 @@ TEST_F(BrokenPullTest, BeginsAStalledTransferAnew) {
     ++stalls;
     return {{good.substr(0, good.size() / 2), true}};
   });
-  EXPECT_TRUE(is_whole(pull().directory));
+  Settings settings = this->settings();
+  settings.stall_timeout = std::chrono::seconds(1);
+  EXPECT_TRUE(is_whole(pull(settings).directory));
   EXPECT_EQ(stalls, 1);
 }
 
@@ -202,6 +204,7 @@ TEST_F(BrokenPullTest, GivesUpOnAHostThatAlwaysStalls) {
   });
   Settings settings = this->settings();
   settings.max_tries = 2;
+  settings.stall_timeout = std::chrono::seconds(1);
   EXPECT_THAT(failure(settings, ErrorCode::kUnavailable), HasSubstr("stalled"));
   expect_recovery();
 }

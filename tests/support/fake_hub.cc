@@ -81,7 +81,6 @@ hub::Settings FakeHub::settings(const std::filesystem::path& directory) const {
   settings.token = "hf_secret";
   settings.connections = 4;
   settings.part_bytes = 16'384;
-  settings.stall_timeout = std::chrono::seconds(1);
   return settings;
 }
 
