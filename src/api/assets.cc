@@ -33,15 +33,6 @@ std::string_view subtype(media::ImageType type) {
   return {};
 }
 
-std::string base64(std::string_view bytes) {
-  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // OpenSSL ends it with a zero
-  const int length =
-      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                      reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
-  text.resize(static_cast<size_t>(length));
-  return text;
-}
-
 /// The first bytes that a base64 text stands for, enough to know an image; empty where it is none.
 std::string first_bytes(std::string_view text) {
   constexpr size_t kText = 16;
@@ -52,10 +43,22 @@ std::string first_bytes(std::string_view text) {
   return length < 0 ? std::string() : std::string(bytes.begin(), bytes.end());
 }
 
-std::string image_url(std::string_view first, std::string_view encoded, const std::string& path) {
+/// The format that an image's first bytes show.
+media::ImageType require_image(std::string_view first, const std::string& path) {
   const std::optional<media::ImageType> type = media::image_type(first);
   if (!type) refuse(path, "must be a PNG, JPEG or WebP image");
-  return fmt::format("data:image/{};base64,{}", subtype(*type), encoded);
+  return *type;
+}
+
+decision::Medium image_file(std::string_view content, const std::string& path) {
+  require_image(content, path);
+  const auto bytes = std::as_bytes(std::span(content));
+  return {.file = {bytes.begin(), bytes.end()}};
+}
+
+decision::Medium image_url(std::string_view encoded, const std::string& path) {
+  const media::ImageType type = require_image(first_bytes(encoded), path);
+  return {.url = fmt::format("data:image/{};base64,{}", subtype(type), encoded)};
 }
 
 void check_size(size_t bytes, const std::string& path) {
@@ -66,7 +69,7 @@ void check_size(size_t bytes, const std::string& path) {
 /// An image under its name.
 struct Asset {
   std::string name;
-  std::string url;
+  decision::Medium image;
 };
 
 /// The fields of one asset; a null counts as absent.
@@ -129,18 +132,18 @@ Asset read_asset(Member& member, Claims& claims) {
   if (member.key.empty()) refuse("assets", "names of assets must not be empty");
   const std::string path = "assets." + shown(member.key);
   const Fields fields = read_fields(member.value, path);
-  std::string url;
+  decision::Medium image;
   if (fields.part != nullptr) {
     const std::string_view bytes = claims.claim(*fields.part, path + ".part");
     check_size(bytes.size(), path);
-    url = image_url(bytes, base64(bytes), path);
+    image = image_file(bytes, path);
   } else if (fields.data_base64 != nullptr) {
     check_size(fields.data_base64->size() / 4 * 3, path + ".data_base64");
-    url = image_url(first_bytes(*fields.data_base64), *fields.data_base64, path + ".data_base64");
+    image = image_url(*fields.data_base64, path + ".data_base64");
   } else {
     refuse(path, "needs part, the name of a part of the body, or data_base64");
   }
-  return {std::move(member.key), std::move(url)};
+  return {std::move(member.key), std::move(image)};
 }
 
 /// The strings of a value, keys apart, in order.
@@ -176,19 +179,19 @@ Mention first_mention(std::string_view name, std::span<const std::string_view> s
   return {strings.size(), 0};
 }
 
-std::vector<std::string> in_order_of_mention(std::vector<Asset> assets, const json::Object& body) {
+std::vector<decision::Medium> in_order_of_mention(std::vector<Asset> assets, const json::Object& body) {
   const std::vector<std::string_view> strings = prompt_strings(body);
   std::vector<std::pair<Mention, Asset*>> order;
   for (Asset& asset : assets) order.emplace_back(first_mention(asset.name, strings), &asset);
   std::ranges::stable_sort(order, {}, &std::pair<Mention, Asset*>::first);
-  std::vector<std::string> urls;
-  for (const auto& [mention, asset] : order) urls.push_back(std::move(asset->url));
-  return urls;
+  std::vector<decision::Medium> images;
+  for (const auto& [mention, asset] : order) images.push_back(std::move(asset->image));
+  return images;
 }
 
 }  // namespace
 
-std::vector<std::string> take_assets(json::Object& body, std::span<const Part> parts) {
+std::vector<decision::Medium> take_assets(json::Object& body, std::span<const Part> parts) {
   std::vector<Asset> assets;
   Claims claims(parts);
   const auto field = std::ranges::find(body, "assets", &Member::key);

@@ -79,16 +79,16 @@ std::string read_json_part(Fields& part) {
   return decision::describe(data);
 }
 
-std::string read_image_part(Fields& part) {
+decision::Medium read_image_part(Fields& part) {
   std::string& url = require_string(part.require("image_url"), part.path("image_url"));
   decision::check_media_url(url, decision::MediaKind::kImage, part.path("image_url"));
   part.take("detail");  // images have one level of detail here
-  return std::move(url);
+  return {.url = std::move(url)};
 }
 
 /// The text of a string or of a list of parts, joined by newlines; images go to `images`, and are refused
 /// where that is null.
-std::string read_content(Value& content, const std::string& path, std::vector<std::string>* images) {
+std::string read_content(Value& content, const std::string& path, std::vector<decision::Medium>* images) {
   if (content.is_string()) return std::move(content.as_string());
   if (!content.is_array())
     refuse(path, fmt::format("must be a string or a list of parts, not {}", kind_name(content)));
@@ -111,7 +111,7 @@ std::string read_content(Value& content, const std::string& path, std::vector<st
   return text;
 }
 
-std::string read_message(Value& value, const std::string& path, std::vector<std::string>& images) {
+std::string read_message(Value& value, const std::string& path, std::vector<decision::Medium>& images) {
   Fields message(value, path);
   if (Value* const type = message.take("type");
       type != nullptr && require_string(*type, message.path("type")) != "message")

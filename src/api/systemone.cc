@@ -104,7 +104,7 @@ decision::Request parse_systemone(std::string_view body, const ServedModel& mode
     body = take_json_part(parts);
   }
   json::Value value = json::parse(body);
-  std::vector<std::string> images = take_assets(decision::require_object_body(value), parts);
+  std::vector<decision::Medium> images = take_assets(decision::require_object_body(value), parts);
   decision::Request request = decision::parse_request(std::move(value));
   if (!images.empty()) {
     std::ranges::move(images, std::back_inserter(request.images));

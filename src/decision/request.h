@@ -1,6 +1,7 @@
 // decision/request.h: what is asked and what is answered, after validation; no JSON and no tokens in sight.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -23,14 +24,24 @@ struct Question {
   std::vector<std::string> legend;  ///< score only: each level as the answer's legend writes it
 };
 
+/// An image or a video: where it is, or the encoded file itself.
+struct Medium {
+  std::string url = {};              ///< http(s) or data URL, as sent; empty where the file is here
+  std::vector<std::byte> file = {};  ///< its bytes
+
+  bool operator==(const Medium&) const = default;
+};
+
 /// A validated request.
 struct Request {
   std::string model;                ///< as the client named it; may be empty
   std::string request_id;           ///< the client's own, or empty
   std::string state;                ///< rendered for the prompt, never empty
   std::vector<Question> questions;  ///< 1..64, in request order
-  std::vector<std::string> images;  ///< http(s) or data URLs, as sent
-  std::vector<std::string> videos;
+  std::vector<Medium> images;
+  std::vector<Medium> videos;
+
+  bool has_media() const { return !images.empty() || !videos.empty(); }
 };
 
 /// A question's answer. probabilities[i] belongs to options[i] of its question.

@@ -98,15 +98,15 @@ void read_questions(Value& value, Request& request) {
   }
 }
 
-std::vector<std::string> read_media(Value& value, MediaKind kind, const std::string& field) {
-  std::vector<std::string> urls;
+std::vector<Medium> read_media(Value& value, MediaKind kind, const std::string& field) {
+  std::vector<Medium> media;
   for (Value& entry : require_list(value, field)) {
-    const std::string path = fmt::format("{}[{}]", field, urls.size());
+    const std::string path = fmt::format("{}[{}]", field, media.size());
     std::string& url = require_string(entry, path);
     check_media_url(url, kind, path);
-    urls.push_back(std::move(url));
+    media.push_back({.url = std::move(url)});
   }
-  return urls;
+  return media;
 }
 
 void read_images(Value& value, Request& request) {
@@ -276,7 +276,7 @@ void check_media_url(std::string_view url, MediaKind kind, const std::string& pa
 }
 
 void check_media_placeholders(const Request& request) {
-  if (request.images.empty() && request.videos.empty()) return;
+  if (!request.has_media()) return;
   for (const Question& question : request.questions) {
     const bool in_question = has_placeholder(question.instructions) ||
                              std::ranges::any_of(question.options, [](const Option& option) {

@@ -4,12 +4,27 @@
 #include <utility>
 
 namespace d3::engine {
+namespace {
+
+ModelInfo info_of(const DecisionModel::Parts& parts) {
+  ModelInfo info = parts.info;
+  info.takes_media = parts.media.has_value();
+  return info;
+}
+
+std::optional<MediaParts> with_cache(std::optional<MediaParts> media, VisionCache& cache) {
+  if (media) media->cache = &cache;
+  return media;
+}
+
+}  // namespace
 
 DecisionModel::DecisionModel(Parts parts, const EngineOptions& options)
     : resources_(std::move(parts.resources)),
-      info_(std::move(parts.info)),
-      preparer_(std::move(parts.encode), std::move(parts.codes), info_.max_length),
-      engine_(std::move(parts.executor), parts.temperature, options) {}
+      info_(info_of(parts)),
+      engine_(std::move(parts.executor), parts.temperature, options),
+      preparer_(std::move(parts.encode), std::move(parts.codes), info_.max_length,
+                with_cache(std::move(parts.media), engine_.vision_cache())) {}
 
 std::vector<decision::Answer> DecisionModel::answer(PreparedRequest request) {
   std::promise<Outcome> promise;

@@ -19,6 +19,7 @@ struct ModelInfo {
   std::string model_name;             ///< from the manifest, may be empty
   std::string repo_id;                ///< from the manifest, may be empty
   std::optional<int64_t> max_length;  ///< tokens of one question's prompt; none: not limited
+  bool takes_media = false;           ///< images and videos
 };
 
 /// All members may be called from any thread.
@@ -30,6 +31,8 @@ class DecisionModel {
     std::vector<std::string> codes;
     double temperature = 1.0;
     std::unique_ptr<model::Executor> executor;
+    /// None where the model reads no images and videos; its cache is the engine's, whatever it says here.
+    std::optional<MediaParts> media = std::nullopt;
     std::shared_ptr<const void> resources = nullptr;  ///< outlives encode and executor: what they refer to
   };
   DecisionModel(Parts parts, const EngineOptions& options);
@@ -44,8 +47,8 @@ class DecisionModel {
  private:
   const std::shared_ptr<const void> resources_;
   const ModelInfo info_;
-  const Preparer preparer_;
   Engine engine_;
+  const Preparer preparer_;  // reads the engine's cache
 };
 
 }  // namespace d3::engine

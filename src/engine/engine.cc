@@ -25,6 +25,8 @@ Engine::Engine(std::unique_ptr<model::Executor> executor, double temperature, co
     : executor_(std::move(executor)),
       temperature_(temperature),
       options_(options),
+      vision_cache_(options.vision_cache_bytes),
+      media_encoder_(*executor_, vision_cache_),
       queue_(options.max_batch_tokens) {
   deadline_thread_ = std::thread([this] { watch_deadlines(); });
   batch_thread_ = std::thread([this] { run_batches(); });
@@ -173,15 +175,23 @@ void Engine::run(std::span<const Work> batch) {
   }
 }
 
+void Engine::encode_media(std::span<const Work> batch) {
+  std::vector<RequestMedia*> media;
+  for (const Work& work : batch)
+    for (const MediaPlace& place : work.job->request.media) media.push_back(place.media.get());
+  if (!media.empty()) media_encoder_.encode(std::move(media));
+}
+
 std::vector<float> Engine::execute(std::span<const Work> batch) {
+  const auto start = Clock::now();
+  encode_media(batch);
   model::PackedBatch packed;
   for (const Work& work : batch) {
     const PreparedRequest& request = work.job->request;
-    model::QuestionGroup group{.prefix = request.head, .tails = {}};
+    model::QuestionGroup group{.prefix = request.head, .tails = {}, .media = media_blocks(request.media)};
     for (size_t i = 0; i < work.count; ++i) group.tails.emplace_back(request.tails[work.first + i]);
     packed.groups.push_back(std::move(group));
   }
-  const auto start = Clock::now();
   std::vector<float> logits = executor_->run(packed);
   if (logits.size() != static_cast<size_t>(packed.question_count()) * model::kAnswerCodes)
     throw Error(ErrorCode::kInternal, "it returned logits of the wrong size");

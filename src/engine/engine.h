@@ -16,9 +16,11 @@
 
 #include "decision/request.h"
 #include "engine/engine_metrics.h"
+#include "engine/media_encoder.h"
 #include "engine/prepare.h"
 #include "engine/queue.h"
 #include "engine/rate.h"
+#include "engine/vision_cache.h"
 #include "model/executor.h"
 
 namespace d3::engine {
@@ -31,6 +33,7 @@ struct EngineOptions {
   /// Refuse a request when the work before it and its own would take longer than this at the measured speed;
   /// 0: never. Where nothing waits or runs, any request is taken.
   std::chrono::milliseconds max_queue_time{300'000};
+  size_t vision_cache_bytes = size_t{512} << 20;  ///< features of images and videos kept across requests
 };
 
 /// Where a request's time in the engine went.
@@ -88,6 +91,9 @@ class Engine {
 
   QueueState state() const;
   const EngineMetrics& metrics() const { return metrics_; }
+  /// Where features of earlier requests' images and videos are.
+  VisionCache& vision_cache() { return vision_cache_; }
+  const VisionCache& vision_cache() const { return vision_cache_; }
 
   std::string dtype_name() const { return executor_->dtype_name(); }
 
@@ -114,6 +120,7 @@ class Engine {
   bool wait_for_batch(std::vector<Work>& batch);
   void begin_batch(std::span<const Work> batch);
   void run(std::span<const Work> batch);
+  void encode_media(std::span<const Work> batch);
   std::vector<float> execute(std::span<const Work> batch);
   void deliver(const Work& work, std::span<const float> logits);
   void watch_deadlines();
@@ -126,6 +133,8 @@ class Engine {
   const double temperature_;
   const EngineOptions options_;
   EngineMetrics metrics_;
+  VisionCache vision_cache_;
+  MediaEncoder media_encoder_;
 
   mutable std::mutex mutex_;  // guards all below but the threads
   std::condition_variable work_;

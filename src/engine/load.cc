@@ -42,6 +42,8 @@ std::unique_ptr<DecisionModel> load_model(const LoadOptions& options) {
                                                    .threads = options.threads,
                                                    .cpu_target = options.cpu_target,
                                                    .on_progress = options.on_progress});
+  if (parts.executor->has_vision())
+    parts.media = MediaParts{.tokens = media_tokens(checkpoint.config()), .options = options.media};
   parts.resources = std::move(resources);
   return std::make_unique<DecisionModel>(std::move(parts), options.engine);
 }

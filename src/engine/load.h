@@ -22,6 +22,7 @@ struct LoadOptions {
   std::string cpu_target = {};        ///< as cpu::ExecutorOptions has it
   std::optional<int64_t> max_length;  ///< instead of the checkpoint's own
   EngineOptions engine;
+  MediaLoaderOptions media;
   /// Called from the loading thread with the share of the weights packed so far, 0 to 1.
   std::function<void(double)> on_progress = {};
 };

@@ -6,16 +6,16 @@
 
 #include "base/error.h"
 #include "decision/prompt.h"
+#include "decision/refuse.h"
 #include "decision/validation.h"
 
 namespace d3::engine {
 namespace {
 
-void refuse_media(const decision::Request& request) {
-  if (!request.images.empty())
-    throw Error(ErrorCode::kInvalidArgument, "images: this server reads no images", "images");
-  if (!request.videos.empty())
-    throw Error(ErrorCode::kInvalidArgument, "videos: this server reads no videos", "videos");
+[[noreturn]] void refuse_media(const decision::Request& request) {
+  const std::string field = request.images.empty() ? "videos" : "images";
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("{}: this checkpoint has no vision tower and takes no {}", field, field), field);
 }
 
 }  // namespace
@@ -26,33 +26,47 @@ int64_t PreparedRequest::total_tokens() const {
   return total;
 }
 
-Preparer::Preparer(Encode encode, std::vector<std::string> codes, std::optional<int64_t> max_length)
-    : encode_(std::move(encode)), codes_(std::move(codes)), max_length_(max_length) {}
+Preparer::Preparer(Encode encode, std::vector<std::string> codes, std::optional<int64_t> max_length,
+                   std::optional<MediaParts> media)
+    : encode_(std::move(encode)), codes_(std::move(codes)), max_length_(max_length) {
+  if (!media) return;
+  media_tokens_ = media->tokens;
+  media_loader_ = std::make_unique<const MediaLoader>(std::move(media->options), media->cache);
+}
 
 PreparedRequest Preparer::prepare(std::shared_ptr<const decision::Request> request) const {
-  refuse_media(*request);
+  const bool with_media = request->has_media();
+  if (with_media && media_loader_ == nullptr) refuse_media(*request);
   PreparedRequest prepared;
   prepared.head = encode_(decision::prompt_head(*request));
   prepared.tails.reserve(request->questions.size());
-  for (const decision::Question& question : request->questions) {
-    std::vector<int32_t> tail = encode_(decision::prompt_tail(question, codes_));
-    check_length(question, prepared.head.size() + tail.size());
-    prepared.tails.push_back(std::move(tail));
-  }
+  for (const decision::Question& question : request->questions)
+    prepared.tails.push_back(encode_(decision::prompt_tail(question, codes_)));
   prepared.request = std::move(request);
+  check_lengths(prepared);
+  if (with_media) add_media(prepared);
   return prepared;
+}
+
+void Preparer::add_media(PreparedRequest& prepared) const {
+  const auto media = media_loader_->load(*prepared.request);
+  ExpandedHead head = expand_media(prepared.head, media, media_tokens_, encode_);
+  prepared.head = std::move(head.ids);
+  prepared.media = std::move(head.places);
+  check_lengths(prepared);
 }
 
 std::string Preparer::prompt_text(const decision::Request& request, size_t question) const {
   return decision::prompt_head(request) + decision::prompt_tail(request.questions.at(question), codes_);
 }
 
-void Preparer::check_length(const decision::Question& question, size_t tokens) const {
-  if (!max_length_ || tokens <= static_cast<size_t>(*max_length_)) return;
-  const std::string field = decision::question_path(question.id);
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: the prompt has {} tokens, the limit is {}", field, tokens, *max_length_),
-              field);
+void Preparer::check_lengths(const PreparedRequest& prepared) const {
+  for (size_t i = 0; i < prepared.tails.size(); ++i) {
+    const int64_t tokens = prepared.question_tokens(i);
+    if (!max_length_ || tokens <= *max_length_) continue;
+    decision::refuse(decision::question_path(prepared.request->questions[i].id),
+                     fmt::format("the prompt has {} tokens, the limit is {}", tokens, *max_length_));
+  }
 }
 
 }  // namespace d3::engine

@@ -26,7 +26,7 @@ struct MediaOptions {
   int64_t min_resized_pixels = 65'536;
   int64_t max_resized_pixels = 1'638'400;
   /// CPU seconds of the calling thread that decoding one image may take.
-  double max_image_seconds = 4;
+  double max_image_seconds = 2;
 
   // Videos.
   size_t max_video_bytes = 32'000'000;         ///< encoded

@@ -70,6 +70,11 @@ void expect_json_refused(const std::string& assets, const std::string& field, co
   expect_refused([&] { parse_systemone(with_assets(assets), seeing()); }, field, reason);
 }
 
+decision::Medium file(std::string_view content) {
+  const auto bytes = std::as_bytes(std::span(content));
+  return {.file = {bytes.begin(), bytes.end()}};
+}
+
 TEST(Assets, BecomeImagesInOrderOfFirstMention) {
   const std::string json = R"({"model":"jev-latest","state":{"photo":"<image:2>","more":["see <image:1>"]},
     "questions":{"q":{"type":"choice","instructions":"<image:0>?","criteria":{"a":"<image:2>","b":null}}},
@@ -78,7 +83,8 @@ TEST(Assets, BecomeImagesInOrderOfFirstMention) {
               "<image:1>":{"part":"asset-2"},"<image:2>":{"part":"asset-3"}}})";
   const decision::Request request =
       upload(json, {{"asset-0", kPng}, {"asset-1", kJpeg}, {"asset-2", kWebp}, {"asset-3", kPng}});
-  EXPECT_THAT(request.images, ElementsAre("https://host/first.png", kPngUrl, kWebpUrl, kJpegUrl, kPngUrl));
+  EXPECT_THAT(request.images, ElementsAre(decision::Medium{.url = "https://host/first.png"}, file(kPng),
+                                          file(kWebp), file(kJpeg), file(kPng)));
   EXPECT_EQ(request.state, R"({"photo": "<image:2>", "more": ["see <image:1>"]})");
   EXPECT_EQ(request.questions[0].instructions, "<image:0>?");
   EXPECT_EQ(request.model, "");
@@ -89,7 +95,8 @@ TEST(Assets, MayStandInJsonAsBase64) {
       with_assets(R"({"a":{"type":"image","format":"png","data_base64":"iVBORw0KGgpfX19f","part":null},)"
                   R"("b":{"data_base64":"/9j/X19fX19fX19f"}})"),
       seeing());
-  EXPECT_THAT(request.images, ElementsAre(kPngUrl, kJpegUrl));
+  EXPECT_THAT(request.images,
+              ElementsAre(decision::Medium{.url = kPngUrl}, decision::Medium{.url = kJpegUrl}));
   EXPECT_TRUE(parse_systemone(with_assets("null"), seeing()).images.empty());
   expect_json_refused(R"({"a":{"data_base64":"AAAAAAAAAAAAAAAA"}})", "assets.a.data_base64",
                       "PNG, JPEG or WebP");

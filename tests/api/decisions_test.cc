@@ -80,8 +80,8 @@ TEST(Decisions, JoinsMessagesByBlankLinesAndPartsByNewlines) {
     {"role":"user","content":[{"type":"input_image","image_url":"https://host/x.webp"}]},
     {"role":"user","content":"four"}])"));
   EXPECT_EQ(request.request.state, "one\n\ntwo\nthree\n{\"k\": [1.5, null]}\n\nfour");
-  EXPECT_EQ(request.request.images,
-            (std::vector<std::string>{"data:image/png;base64,AAAA", "https://host/x.webp"}));
+  EXPECT_EQ(request.request.images, (std::vector<decision::Medium>{{.url = "data:image/png;base64,AAAA"},
+                                                                   {.url = "https://host/x.webp"}}));
   EXPECT_EQ(read(about(R"("")")).request.state, "(empty)");
   EXPECT_EQ(read(about(R"([{"role":"user","content":[]}])")).request.state, "(empty)");
 }

@@ -46,8 +46,8 @@ TEST(Prompt, EqualsTheReferencesTemplate) {
 TEST(Prompt, IsCutBetweenNewlinesAndALetter) {
   Request request;
   request.state = "ends in spaces \n\n";
-  request.images = {"x", "y"};
-  request.videos = {"z"};
+  request.images.resize(2);
+  request.videos.resize(1);
   const std::string head = prompt_head(request);
   EXPECT_TRUE(head.ends_with(" \n\n\n\n"));
   EXPECT_NE(

@@ -223,9 +223,9 @@ TEST(Validation, MediaAreListsOfUrls) {
   expect_refused(with_field(R"("videos":["data:image/png;base64,AAAA"])"), "videos[0]", "data:video/");
   const Request request = read(with_field(
       R"("videos":["data:video/mp4;base64,AAAA"],"images":["data:image/png;base64,iVBO","DATA:Image/WebP;x=y;BASE64,A"])"));
-  EXPECT_EQ(request.images,
-            (std::vector<std::string>{"data:image/png;base64,iVBO", "DATA:Image/WebP;x=y;BASE64,A"}));
-  EXPECT_EQ(request.videos, std::vector<std::string>{"data:video/mp4;base64,AAAA"});
+  EXPECT_EQ(request.images, (std::vector<Medium>{{.url = "data:image/png;base64,iVBO"},
+                                                 {.url = "DATA:Image/WebP;x=y;BASE64,A"}}));
+  EXPECT_EQ(request.videos, std::vector<Medium>{{.url = "data:video/mp4;base64,AAAA"}});
 }
 
 TEST(Validation, MediaPlaceholdersAreNotText) {

@@ -64,7 +64,7 @@ TEST(Preparer, RefusesAPromptOverTheLimitNamingQuestionLengthAndLimit) {
 TEST(Preparer, RefusesMediaInsteadOfIgnoringIt) {
   const Preparer preparer(bytes, {"A", "B"}, std::nullopt);
   auto request = make_request();
-  request->images = {"https://example.com/a.png"};
+  request->images = {{.url = "https://example.com/a.png"}};
   try {
     preparer.prepare(request);
     FAIL() << "accepted";

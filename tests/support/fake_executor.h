@@ -1,6 +1,8 @@
-// An executor whose logits are a hash of the question's tokens: quick, and any mix-up of sequences shows.
+// An executor whose logits are a hash of the question's tokens and media: quick, and any mix-up of sequences
+// shows.
 #pragma once
 
+#include <bit>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -14,11 +16,46 @@
 
 namespace d3::test {
 
+/// FNV-1a of 32-bit numbers.
+class FakeHash {
+ public:
+  void add(uint32_t number) { value_ = (value_ ^ number) * 0x100000001b3ULL; }
+  uint64_t value() const { return value_; }
+
+ private:
+  uint64_t value_ = 0xcbf29ce484222325ULL;
+};
+
+inline constexpr size_t kFakeHiddenSize = 3;
+
+/// What the fake vision tower makes of an image or video: numbers that depend on all its pixels and on the
+/// token.
+inline model::MediaFeatures fake_features(const media::Pixels& pixels) {
+  FakeHash hash;
+  for (const uint8_t byte : pixels.rgb) hash.add(byte);
+  const int pairs = pixels.is_video() ? pixels.frames / 2 : 1;
+  model::MediaFeatures features(static_cast<size_t>(pairs) * static_cast<size_t>(pixels.height / 32) *
+                                static_cast<size_t>(pixels.width / 32) * kFakeHiddenSize);
+  for (float& feature : features) {
+    hash.add(1);
+    feature = static_cast<float>(hash.value() >> 40U);
+  }
+  return features;
+}
+
 /// The logits of one sequence, each in [-8, 8).
-inline std::vector<float> fake_logits(std::span<const int32_t> prefix, std::span<const int32_t> tail) {
-  uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
+inline std::vector<float> fake_logits(std::span<const int32_t> prefix, std::span<const int32_t> tail,
+                                      std::span<const model::MediaBlock> media = {}) {
+  FakeHash inputs;
   for (const auto part : {prefix, tail})
-    for (const int32_t id : part) hash = (hash ^ static_cast<uint32_t>(id)) * 0x100000001b3ULL;
+    for (const int32_t id : part) inputs.add(static_cast<uint32_t>(id));
+  for (const model::MediaBlock& block : media) {
+    inputs.add(static_cast<uint32_t>(block.first));
+    inputs.add(static_cast<uint32_t>(block.rows));
+    const size_t count = static_cast<size_t>(block.tokens()) * kFakeHiddenSize;
+    for (const float feature : std::span(block.features, count)) inputs.add(std::bit_cast<uint32_t>(feature));
+  }
+  uint64_t hash = inputs.value();
   std::vector<float> logits(model::kAnswerCodes);
   for (float& logit : logits) {
     hash = hash * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -50,6 +87,11 @@ class FakeExecutorControl {
     const std::lock_guard lock(mutex_);
     return batches_;
   }
+  /// Images and videos that went through the vision tower, for every call of it.
+  std::vector<size_t> encoded() const {
+    const std::lock_guard lock(mutex_);
+    return encoded_;
+  }
   /// A batch with this token in it fails.
   void fail_on(int32_t token) {
     const std::lock_guard lock(mutex_);
@@ -79,6 +121,7 @@ class FakeExecutorControl {
   bool open_ = true;
   int32_t poison_ = -1;
   std::vector<std::vector<int32_t>> batches_;
+  std::vector<size_t> encoded_;
 };
 
 class FakeExecutor : public model::Executor {
@@ -90,10 +133,22 @@ class FakeExecutor : public model::Executor {
     std::vector<float> logits;
     for (const auto& group : batch.groups)
       for (const auto& tail : group.tails) {
-        const std::vector<float> row = fake_logits(group.prefix, tail);
+        const std::vector<float> row = fake_logits(group.prefix, tail, group.media);
         logits.insert(logits.end(), row.begin(), row.end());
       }
     return logits;
+  }
+
+  bool has_vision() const override { return true; }
+
+  std::vector<model::MediaFeatures> encode_media(std::span<const media::Pixels* const> media) override {
+    {
+      const std::lock_guard lock(control_->mutex_);
+      control_->encoded_.push_back(media.size());
+    }
+    std::vector<model::MediaFeatures> features;
+    for (const media::Pixels* pixels : media) features.push_back(fake_features(*pixels));
+    return features;
   }
 
   std::string dtype_name() const override { return "fake"; }

@@ -2,11 +2,15 @@
 // prompt.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <future>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <spdlog/logger.h>
@@ -26,6 +30,28 @@ inline std::vector<std::string> fake_codes() {
   return codes;
 }
 
+// Ids of the fake tokenizer's special tokens.
+inline constexpr engine::MediaTokens kFakeMediaTokens{
+    .image_pad = 256, .video_pad = 257, .vision_start = 258, .vision_end = 259};
+
+/// One token a byte, but for the special tokens of media.
+inline std::vector<int32_t> fake_encode(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, int32_t>, 4> kSpecial{
+      {{"<|image_pad|>", kFakeMediaTokens.image_pad},
+       {"<|video_pad|>", kFakeMediaTokens.video_pad},
+       {"<|vision_start|>", kFakeMediaTokens.vision_start},
+       {"<|vision_end|>", kFakeMediaTokens.vision_end}}};
+  std::vector<int32_t> ids;
+  while (!text.empty()) {
+    const auto* const special =
+        std::ranges::find_if(kSpecial, [&](const auto& token) { return text.starts_with(token.first); });
+    const bool found = special != kSpecial.end();
+    ids.push_back(found ? special->second : int32_t{text.front()});
+    text.remove_prefix(found ? special->first.size() : 1);
+  }
+  return ids;
+}
+
 class TestServer {
  public:
   struct Options {
@@ -34,7 +60,8 @@ class TestServer {
     std::optional<int64_t> max_length = 100'000;
     server::Load load = {};  ///< instead of the fake model at once
     std::shared_ptr<spdlog::logger> log = {};
-    engine::Encode encode = {};  ///< instead of a token a byte
+    engine::Encode encode = {};                            ///< instead of a token a byte
+    std::optional<engine::MediaLoaderOptions> media = {};  ///< none: the model reads no media
   };
 
   TestServer() : TestServer(Options{}) {}
@@ -72,16 +99,15 @@ class TestServer {
   server::ServingModel fake_model() const {
     engine::DecisionModel::Parts parts;
     parts.info.max_length = options_.max_length;
-    parts.encode = options_.encode;
-    if (!parts.encode)
-      parts.encode = [](std::string_view text) { return std::vector<int32_t>(text.begin(), text.end()); };
+    parts.encode = options_.encode ? options_.encode : fake_encode;
+    if (options_.media) parts.media = {.tokens = kFakeMediaTokens, .options = *options_.media};
     parts.codes = fake_codes();
     parts.executor = std::make_unique<FakeExecutor>(control_);
     return {.model = std::make_unique<engine::DecisionModel>(std::move(parts), options_.engine),
             .served = {.names = {"test-model", "org/test-model"},
                        .created = 1700000000,
                        .max_model_len = options_.max_length,
-                       .takes_media = false,
+                       .takes_media = options_.media.has_value(),
                        .description = "a test"}};
   }
 
