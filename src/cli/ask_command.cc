@@ -43,6 +43,7 @@ CLI::App* AskCommand::add_to(CLI::App& app) {
       ->add_option("--state", state_,
                    "What is known: a text, @FILE for a file's content, - for standard input")
       ->type_name("TEXT|@FILE|-");
+  media_.add_to(*command);
   questions_.add_to(*command);
   command
       ->add_option(
@@ -56,14 +57,16 @@ CLI::App* AskCommand::add_to(CLI::App& app) {
       "  d3 ask ./nano --state 'Write a Python function that merges two sorted lists.' \\\n"
       "    --choice 'kind: What kind of work is this?' --option code='Writing or fixing code' \\\n"
       "      --option math=Mathematics --option chat='Anything else' \\\n"
-      "    --noul 'reasoning: Does answering this need multi-step reasoning?'");
+      "    --noul 'reasoning: Does answering this need multi-step reasoning?'\n"
+      "  d3 ask ./nano --state '' --image photo.jpg --noul 'Is the parcel damaged?'");
   return command;
 }
 
 int AskCommand::run(const Context& context) {
   const std::string body = this->body(context);
   // Its faults are told before the model is loaded. Whatever it calls the model, MODEL is meant.
-  const auto request = std::make_shared<const decision::Request>(decision::parse_request(json::parse(body)));
+  const auto request = std::make_shared<decision::Request>(decision::parse_request(json::parse(body)));
+  media_.append_to(*request);
   const auto model = load(model_.load_options(context), context);
   const auto start = std::chrono::steady_clock::now();
   engine::PreparedRequest prepared = model->preparer().prepare(request);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/command.h"
+#include "cli/media_files.h"
 #include "cli/model_options.h"
 #include "cli/question_options.h"
 
@@ -21,6 +22,7 @@ class AskCommand : public Command {
 
   ModelOptions model_;
   QuestionOptions questions_;
+  MediaFiles media_;
   std::optional<std::string> state_;
   std::optional<std::string> request_;
   bool json_ = false;

@@ -1,6 +1,8 @@
 #include "cli/prompt_command.h"
 
+#include <filesystem>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -13,10 +15,21 @@
 #include "text/tokenizer.h"
 
 namespace d3::cli {
+namespace {
+
+/// None where the model reads no media.
+std::optional<engine::MediaParts> media_parts(const std::filesystem::path& directory) {
+  const checkpoint::Config config = checkpoint::read_config(directory);
+  if (!config.vision) return std::nullopt;
+  return engine::MediaParts{.tokens = engine::media_tokens(config)};
+}
+
+}  // namespace
 
 CLI::App* PromptCommand::add_to(CLI::App& app) {
   CLI::App* command = app.add_subcommand("prompt", "Print what the model reads for a request");
   model_.add_to(*command);
+  media_.add_to(*command);
   command->footer(
       "Reads a request as POST /v1/systemone takes it from standard input and writes a JSON object a line "
       "for\n"
@@ -29,9 +42,11 @@ int PromptCommand::run(const Context& context) {
   const std::filesystem::path directory = model_.directory(context);
   const auto tokenizer = text::Tokenizer::load(directory);
   const engine::Preparer preparer([&](std::string_view text) { return tokenizer.encode(text); },
-                                  checkpoint::read_decision_config(directory).codes, std::nullopt);
-  const auto request = std::make_shared<const decision::Request>(
+                                  checkpoint::read_decision_config(directory).codes, std::nullopt,
+                                  media_parts(directory));
+  const auto request = std::make_shared<decision::Request>(
       decision::parse_request(json::parse(read_all(context.in, "standard input"))));
+  media_.append_to(*request);
   const engine::PreparedRequest prepared = preparer.prepare(request);
   for (size_t i = 0; i < request->questions.size(); ++i) {
     std::string line = R"({"question":)";

@@ -46,6 +46,7 @@ CLI::App* ServeCommand::add_to(CLI::App& app) {
   add_listening(*command);
   add_access(*command);
   add_limits(*command);
+  media_.add_to(*command);
   command->footer(
       "SIGTERM and SIGINT stop the server when what it has accepted is answered.\n"
       "Example: d3 serve ./nano --port 8080 --served-model-name nano");
@@ -165,6 +166,7 @@ server::ServerOptions ServeCommand::server_options(const Context& context) const
 
 engine::LoadOptions ServeCommand::load_options(const Context& context) const {
   engine::LoadOptions options = model_.load_options(context);
+  media_.apply_to(options);
   options.engine.max_queued_requests = max_queue_;
   options.engine.max_queue_time = to_milliseconds(max_queue_seconds_);
   return options;
@@ -188,7 +190,7 @@ int ServeCommand::run(const Context& context) {
     serving.served = {.names = names_of(served_names_, model_.name(), info),
                       .created = unix_seconds(),
                       .max_model_len = info.max_length,
-                      .takes_media = false,
+                      .takes_media = info.takes_media,
                       .description = info.model_name.empty() ? model_.name() : info.model_name};
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     log->info("ready: {} in {}, loaded in {:.1f} s", serving.served.names.front(),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/media_options.h"
 #include "cli/model_options.h"
 #include "server/options.h"
 
@@ -25,6 +26,7 @@ class ServeCommand : public Command {
   engine::LoadOptions load_options(const Context& context) const;
 
   ModelOptions model_;
+  MediaOptions media_;
   std::string host_;
   uint16_t port_ = 0;
   std::string unix_path_;

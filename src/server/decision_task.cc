@@ -30,12 +30,12 @@ DecisionTask::DecisionTask(Context context, OnReply on_reply, OnError on_error)
 
 void DecisionTask::start(Body body) {
   body_ = std::move(body);
-  context_.to_workers([self = shared_from_this()] { self->work(); });
+  context_.to_workers([self = shared_from_this()] { self->work(&DecisionTask::read); });
 }
 
-void DecisionTask::work() {
+void DecisionTask::work(void (DecisionTask::*step)()) {
   try {
-    ask();
+    (this->*step)();
   } catch (const Error& error) {
     fail(error.code(), error.what(), error.field());
   } catch (const std::exception& error) {
@@ -58,45 +58,69 @@ void DecisionTask::cancel() {
 DecisionTask::Parsed DecisionTask::parse(std::string_view body) const {
   const api::ServedModel& served = context_.model.served;
   if (context_.endpoint == Endpoint::kDecisions) {
-    auto parsed = std::make_shared<const api::DecisionsRequest>(api::parse_decisions(body, served));
+    auto parsed = std::make_shared<api::DecisionsRequest>(api::parse_decisions(body, served));
     return {.request = {parsed, &parsed->request},
             .write = [parsed, &served](auto answers, const auto& info) {
               return api::write_decisions(*parsed, answers, served, info);
             }};
   }
   auto request =
-      std::make_shared<const decision::Request>(api::parse_systemone(body, served, context_.content_type));
+      std::make_shared<decision::Request>(api::parse_systemone(body, served, context_.content_type));
   return {.request = request, .write = [request, &served](auto answers, const auto& info) {
             return api::write_systemone(*request, answers, served, info);
           }};
 }
 
-/// The body is gone afterwards, whatever comes of it.
+/// The body is gone afterwards, whatever comes of it, but for what media keep of its size.
 DecisionTask::Parsed DecisionTask::parse_body() {
-  const Body sent = std::move(*body_);
+  Body sent = std::move(*body_);
   body_.reset();
-  if (is_plain(context_.content_encoding)) return parse(sent.bytes);
+  if (is_plain(context_.content_encoding)) {
+    Parsed parsed = parse(sent.bytes);
+    media_lease_ = std::move(sent.lease);
+    return parsed;
+  }
   Body decoded{.bytes = {}, .lease = sent.lease.sibling()};
   decoded.bytes = decode(context_.content_encoding, sent.bytes, context_.max_body, [&](size_t bytes) {
     if (!decoded.lease.grow(bytes))
       throw Error(ErrorCode::kOverloaded, "too many large requests are being read; try again later");
   });
-  return parse(decoded.bytes);
+  Parsed parsed = parse(decoded.bytes);
+  media_lease_ = std::move(decoded.lease);
+  return parsed;
 }
 
-void DecisionTask::ask() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (cancelled_) return;
-  }
-  engine::DecisionModel& model = *context_.model.model;
+bool DecisionTask::is_cancelled() {
+  const std::lock_guard lock(mutex_);
+  return cancelled_;
+}
+
+void DecisionTask::read() {
+  if (is_cancelled()) return;
   const auto start = engine::Clock::now();
   Parsed parsed = parse_body();  // the body's memory goes before the tokens come
-  const auto parsed_at = engine::Clock::now();
-  work_[Stage::kParse] = parsed_at - start;
+  work_[Stage::kParse] = engine::Clock::now() - start;
+  request_ = std::move(parsed.request);
   write_ = std::move(parsed.write);
-  engine::PreparedRequest prepared = model.preparer().prepare(std::move(parsed.request));
-  work_[Stage::kTokenize] = engine::Clock::now() - parsed_at;
+  if (request_->has_media()) {
+    context_.to_media_workers([self = shared_from_this()] { self->work(&DecisionTask::prepare); });
+  } else {
+    media_lease_.reset();
+    prepare();
+  }
+}
+
+void DecisionTask::prepare() {
+  if (is_cancelled()) return;
+  engine::DecisionModel& model = *context_.model.model;
+  const auto start = engine::Clock::now();
+  const Stage stage = request_->has_media() ? Stage::kMedia : Stage::kTokenize;
+  engine::PreparedRequest prepared = model.preparer().prepare(request_);
+  request_->images.clear();  // the files' memory does not wait in the queue
+  request_->videos.clear();
+  request_.reset();
+  media_lease_.reset();
+  work_[stage] = engine::Clock::now() - start;
   work_.questions = prepared.tails.size();
   work_.input_tokens = prepared.total_tokens();
   const uint64_t id = model.engine().submit(

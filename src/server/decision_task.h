@@ -18,7 +18,8 @@
 
 namespace d3::server {
 
-/// Body -> Request -> token ids on a worker, answers on the engine, the reply's body on the I/O thread.
+/// Body -> Request -> token ids on a worker, answers on the engine, the reply's body on the I/O thread. A
+/// request with media goes on on a worker of its kind, which may wait for other servers.
 class DecisionTask : public Pending, public std::enable_shared_from_this<DecisionTask> {
  public:
   using OnError = std::function<void(const Error&)>;
@@ -28,9 +29,10 @@ class DecisionTask : public Pending, public std::enable_shared_from_this<Decisio
     std::string content_type;      ///< of the body, as sent
     std::string content_encoding;  ///< of the body: plain or known
     size_t max_body;               ///< bytes, decoded
-    ServingModel& model;           ///< outlives the task, as the two below do
+    ServingModel& model;           ///< outlives the task, as the three below do
     const Post& to_io;
     const Post& to_workers;
+    const Post& to_media_workers;
     std::optional<std::chrono::milliseconds> timeout;
   };
 
@@ -44,13 +46,15 @@ class DecisionTask : public Pending, public std::enable_shared_from_this<Decisio
   // What is needed to write the answer once the model has spoken.
   using Write = std::function<std::string(std::span<const decision::Answer>, const api::ResponseInfo&)>;
   struct Parsed {
-    std::shared_ptr<const decision::Request> request;
+    std::shared_ptr<decision::Request> request;
     Write write;
   };
-  void work();
+  void work(void (DecisionTask::*step)());
   Parsed parse(std::string_view body) const;
   Parsed parse_body();
-  void ask();
+  bool is_cancelled();
+  void read();
+  void prepare();
   void on_outcome(engine::Outcome outcome);
   void fail(ErrorCode code, std::string message, std::string field);
 
@@ -60,6 +64,8 @@ class DecisionTask : public Pending, public std::enable_shared_from_this<Decisio
   OnError on_error_;  // I/O thread
   // Before the request is in the engine's hands the worker's, then the I/O thread's:
   std::optional<Body> body_;
+  std::shared_ptr<decision::Request> request_;
+  std::optional<BodyBudget::Lease> media_lease_;  ///< for the media in request_
   Write write_;
   Work work_;
 

@@ -28,6 +28,9 @@ namespace {
 
 constexpr int kMostWorkers = 4;
 
+// They wait for other servers most of their time, each with some threads of its own (engine/media_loader.h).
+constexpr size_t kMediaWorkers = 8;
+
 size_t worker_count(int wanted) {
   return static_cast<size_t>(wanted > 0 ? wanted : std::min(available_cpus(), kMostWorkers));
 }
@@ -68,6 +71,7 @@ class Server::Impl {
   Readiness readiness_;
   ServerMetrics metrics_;
   boost::asio::thread_pool workers_;
+  boost::asio::thread_pool media_workers_{kMediaWorkers};
   Service service_;
   Listener listener_;
   boost::asio::signal_set signals_;
@@ -88,7 +92,8 @@ Server::Impl::Impl(ServerOptions options, std::shared_ptr<spdlog::logger> log)
       service_(
           options_, readiness_, metrics_,
           [this](std::function<void()> run) { boost::asio::post(io_, std::move(run)); },
-          [this](std::function<void()> run) { boost::asio::post(workers_, std::move(run)); }, log_),
+          [this](std::function<void()> run) { boost::asio::post(workers_, std::move(run)); },
+          [this](std::function<void()> run) { boost::asio::post(media_workers_, std::move(run)); }, log_),
       listener_(make_listener()),
       signals_(io_),
       drain_timer_(io_) {
@@ -100,7 +105,9 @@ Server::Impl::~Impl() {
   stopping_ = true;
   if (loader_.joinable()) loader_.join();
   workers_.stop();
+  media_workers_.stop();
   workers_.join();
+  media_workers_.join();
 }
 
 Listener Server::Impl::make_listener() {

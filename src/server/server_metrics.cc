@@ -113,6 +113,14 @@ void ServerMetrics::add_model(const ServingModel& model) {
   registry_.add("d3_prefix_hits_total", "Questions whose prefix another of their batch had computed.", {},
                 counts.prefix_hits);
   registry_.add("d3_prefix_tokens_total", "Tokens of those prefixes.", {}, counts.prefix_tokens);
+  const engine::VisionCache& cache = engine.vision_cache();
+  registry_.add_counter("d3_vision_cache_hits_total", "Images and videos whose features were in the cache.",
+                        {}, [&cache] { return static_cast<double>(cache.counters().hits); });
+  registry_.add_counter("d3_vision_cache_misses_total",
+                        "Images and videos that went through the vision tower.", {},
+                        [&cache] { return static_cast<double>(cache.counters().misses); });
+  registry_.add_gauge("d3_vision_cache_bytes", "What the cache of features holds.", {},
+                      [&cache] { return static_cast<double>(cache.counters().bytes); });
   registry_.add("d3_cancelled_total", "Requests taken out of the queue because their client went away.", {},
                 counts.cancelled);
   registry_.add("d3_expired_total", "Requests that met --request-timeout.", {}, counts.expired);

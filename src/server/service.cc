@@ -31,12 +31,13 @@ std::string server_timing(const Work& work) {
 }  // namespace
 
 Service::Service(const ServerOptions& options, Readiness& readiness, ServerMetrics& metrics, Post to_io,
-                 Post to_workers, std::shared_ptr<spdlog::logger> log)
+                 Post to_workers, Post to_media_workers, std::shared_ptr<spdlog::logger> log)
     : options_(options),
       readiness_(readiness),
       metrics_(metrics),
       to_io_(std::move(to_io)),
       to_workers_(std::move(to_workers)),
+      to_media_workers_(std::move(to_media_workers)),
       log_(std::move(log)),
       access_log_(log_, options.log_format),
       keys_(options.api_keys),
@@ -93,6 +94,7 @@ std::shared_ptr<Pending> Service::answer(const Admitted& admitted, const Request
                             .model = *admitted.model,
                             .to_io = to_io_,
                             .to_workers = to_workers_,
+                            .to_media_workers = to_media_workers_,
                             .timeout = options_.request_timeout},
       on_reply, [this, head, on_reply](const Error& error) { on_reply(refuse(head, error)); });
   task->start(std::move(body));

@@ -50,10 +50,10 @@ struct Admitted {
 /// Called on the I/O thread only, and replies on it.
 class Service {
  public:
-  /// All references outlive the service. Bodies are parsed and prompts prepared where `to_workers` runs them;
-  /// `to_io` leads back to the I/O thread.
+  /// All references outlive the service. Bodies are parsed and prompts prepared where `to_workers` runs them,
+  /// those with media where `to_media_workers` does; `to_io` leads back to the I/O thread.
   Service(const ServerOptions& options, Readiness& readiness, ServerMetrics& metrics, Post to_io,
-          Post to_workers, std::shared_ptr<spdlog::logger> log);
+          Post to_workers, Post to_media_workers, std::shared_ptr<spdlog::logger> log);
 
   /// The client's own id where it may be used, else a new one.
   std::string request_id(std::string_view sent);
@@ -92,6 +92,7 @@ class Service {
   ServerMetrics& metrics_;
   const Post to_io_;
   const Post to_workers_;
+  const Post to_media_workers_;
   std::shared_ptr<spdlog::logger> log_;
   AccessLog access_log_;
   ApiKeys keys_;
