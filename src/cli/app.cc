@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cli/ask_command.h"
+#include "cli/batch_command.h"
 #include "cli/hub_commands.h"
 #include "cli/inspect_command.h"
 #include "cli/prompt_command.h"
@@ -45,11 +46,13 @@ int run(int argc, const char* const* argv, const Context& context) {
   InspectCommand inspect;
   TokenizeCommand tokenize;
   PromptCommand prompt;
+  BatchCommand batch;
   PullCommand pull;
   ListCommand list;
   RemoveCommand remove;
-  std::array<std::pair<Command*, CLI::App*>, 8> commands{{{&serve, nullptr},
+  std::array<std::pair<Command*, CLI::App*>, 9> commands{{{&serve, nullptr},
                                                           {&ask, nullptr},
+                                                          {&batch, nullptr},
                                                           {&inspect, nullptr},
                                                           {&tokenize, nullptr},
                                                           {&prompt, nullptr},

@@ -7,7 +7,6 @@
 
 #include "api/systemone.h"
 #include "cli/input.h"
-#include "cli/progress.h"
 #include "cli/table.h"
 #include "decision/validation.h"
 #include "json/parse.h"
@@ -15,12 +14,6 @@
 
 namespace d3::cli {
 namespace {
-
-std::unique_ptr<engine::DecisionModel> load(engine::LoadOptions options, const Context& context) {
-  ProgressLine progress(context.err, "d3: loading " + options.directory.string());
-  options.on_progress = [&](double share) { progress.show(share); };
-  return engine::load_model(options);
-}
 
 /// The same bytes that POST /v1/systemone answers with.
 std::string json_answer(const decision::Request& request, std::span<const decision::Answer> answers,
@@ -67,7 +60,7 @@ int AskCommand::run(const Context& context) {
   // Its faults are told before the model is loaded. Whatever it calls the model, MODEL is meant.
   const auto request = std::make_shared<decision::Request>(decision::parse_request(json::parse(body)));
   media_.append_to(*request);
-  const auto model = load(model_.load_options(context), context);
+  const auto model = load_model(model_.load_options(context), context);
   const auto start = std::chrono::steady_clock::now();
   engine::PreparedRequest prepared = model->preparer().prepare(request);
   const int64_t input_tokens = prepared.total_tokens();

@@ -1,5 +1,7 @@
 #include "cli/model_options.h"
 
+#include "cli/progress.h"
+
 namespace d3::cli {
 
 void add_verify(CLI::App& app, std::string& verify) {
@@ -51,6 +53,12 @@ engine::LoadOptions ModelOptions::load_options(const Context& context) const {
   options.max_length = max_length_;
   options.engine.max_batch_tokens = max_batch_tokens_;
   return options;
+}
+
+std::unique_ptr<engine::DecisionModel> load_model(engine::LoadOptions options, const Context& context) {
+  ProgressLine progress(context.err, "d3: loading " + options.directory.string());
+  options.on_progress = [&](double share) { progress.show(share); };
+  return engine::load_model(options);
 }
 
 }  // namespace d3::cli

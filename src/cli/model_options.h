@@ -35,4 +35,7 @@ class ModelOptions {
   int64_t max_batch_tokens_ = engine::EngineOptions{}.max_batch_tokens;
 };
 
+/// Loads a model and shows how far it is.
+std::unique_ptr<engine::DecisionModel> load_model(engine::LoadOptions options, const Context& context);
+
 }  // namespace d3::cli

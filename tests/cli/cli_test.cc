@@ -43,7 +43,8 @@ class Cli : public test::MicroCheckpointTest {
 TEST_F(Cli, HelpsWithEveryCommand) {
   const ProcessResult help = run_shell("$D3 --help");
   EXPECT_EQ(help.exit_code, 0);
-  for (const char* command : {"serve", "ask", "inspect", "tokenize", "prompt", "pull", "list", "rm"}) {
+  for (const char* command :
+       {"serve", "ask", "batch", "inspect", "tokenize", "prompt", "pull", "list", "rm"}) {
     EXPECT_THAT(help.out, HasSubstr(command));
     const ProcessResult own = run_shell(std::string("$D3 ") + command + " --help");
     EXPECT_EQ(own.exit_code, 0);

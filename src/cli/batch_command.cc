@@ -1,0 +1,161 @@
+#include "cli/batch_command.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <memory>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "cli/answer_file.h"
+#include "cli/line_reader.h"
+#include "cli/progress_bar.h"
+#include "cli/units.h"
+
+namespace d3::cli {
+namespace {
+
+constexpr size_t kMaxLineBytes = size_t{64} << 20;
+constexpr int64_t kMostShownErrors = 20;
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+File open_input(const std::string& path, const Context& context) {
+  if (path == "-") return {context.in, [](std::FILE*) { return 0; }};
+  File file(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (!file)
+    throw Error(ErrorCode::kNotFound, fmt::format("cannot open {}: {}", path, std::strerror(errno)), path);
+  return file;
+}
+
+/// 0 for what has no size, as a pipe.
+uint64_t size_of(std::FILE* file) {
+  struct stat info {};
+  if (::fstat(::fileno(file), &info) != 0 || !S_ISREG(info.st_mode)) return 0;
+  return static_cast<uint64_t>(info.st_size);
+}
+
+/// What is told on standard error while a batch runs.
+class Report {
+ public:
+  Report(const Context& context, uint64_t bytes) : bytes_(bytes), bar_(context.err, "batch") {}
+
+  void begin(int64_t last_line, const std::string& output) {
+    if (last_line > 0) bar_.notice(fmt::format("going on after line {} of {}", last_line, output));
+  }
+
+  void bad(int64_t line, const std::string& message) {
+    if (++bad_ <= kMostShownErrors) bar_.notice(fmt::format("line {}: {}", line, message));
+    if (bad_ == kMostShownErrors + 1)
+      bar_.notice("more lines cannot be answered; their errors are in the output");
+  }
+
+  void show(const BatchProgress& progress) {
+    lines_.add(static_cast<uint64_t>(progress.lines));
+    input_.add(progress.end);
+    last_ = progress;
+    if (bytes_ == 0) return;
+    const std::string amounts = fmt::format(
+        "{} lines, {:.1f}/s{}", progress.lines, lines_.per_second(),
+        time_left_text(static_cast<double>(bytes_ - std::min(progress.end, bytes_)), input_.per_second()));
+    bar_.show(static_cast<double>(progress.end) / static_cast<double>(bytes_), amounts);
+  }
+
+  void end() {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start_;
+    const double seconds = std::max(taken.count(), 1e-9);
+    bar_.notice(fmt::format("{} lines and {} tokens in {}: {:.1f} lines/s, {:.0f} tokens/s", last_.lines,
+                            last_.tokens, time_text(std::chrono::seconds(static_cast<int64_t>(seconds))),
+                            static_cast<double>(last_.lines) / seconds,
+                            static_cast<double>(last_.tokens) / seconds));
+  }
+
+  int64_t bad_lines() const { return bad_; }
+
+ private:
+  uint64_t bytes_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  ProgressBar bar_;
+  RateMeter lines_;
+  RateMeter input_;
+  BatchProgress last_;
+  int64_t bad_ = 0;
+};
+
+bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r") == std::string::npos; }
+
+}  // namespace
+
+CLI::App* BatchCommand::add_to(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("batch", "Answer a file of requests, a line each");
+  model_.add_to(*command);
+  command
+      ->add_option("REQUESTS", input_,
+                   "Requests as POST /v1/systemone takes them, one JSON object a line; - for standard input")
+      ->required()
+      ->type_name("");
+  command
+      ->add_option("-o,--output", output_, "Where the answers go, a line for each request in the same order")
+      ->required()
+      ->type_name("FILE");
+  command->add_flag("--restart", restart_, "Write the output anew, instead of going on after its last line");
+  command->footer(
+      "An answer is the body of POST /v1/systemone with its request's line number before it. A line that "
+      "cannot be\n"
+      "answered gets {\"line\":N,\"error\":{..}}; the exit code is then 1. Stopped at any moment and run "
+      "again, it goes\n"
+      "on after the last line of the output.\n"
+      "Example: d3 batch ./nano requests.jsonl -o answers.jsonl");
+  return command;
+}
+
+engine::LoadOptions BatchCommand::load_options(const Context& context) const {
+  engine::LoadOptions options = model_.load_options(context);
+  options.engine.max_queued_requests = BatchOptions{}.max_requests + 1;
+  options.engine.max_queue_time = std::chrono::milliseconds(0);  // the batch itself waits for room
+  return options;
+}
+
+int BatchCommand::run(const Context& context) {
+  const File input = open_input(input_, context);
+  AnswerFile output(output_, restart_);
+  const engine::LoadOptions options = load_options(context);
+  const auto model = load_model(options, context);
+  Report report(context, size_of(input.get()));
+  report.begin(output.last_line(), output_);
+  Batch batch(
+      *model,
+      {.names = {model_.name()},
+       .created = 0,
+       .max_model_len = {},
+       .takes_media = model->info().takes_media,
+       .description = {}},
+      {.max_requests = BatchOptions{}.max_requests,
+       .max_tokens = std::max(BatchOptions{}.max_tokens, 16 * options.engine.max_batch_tokens)},
+      [&](const std::string& lines, const BatchProgress& progress) {
+        output.write(lines);
+        report.show(progress);
+      },
+      [&](int64_t line, const std::string& message) { report.bad(line, message); });
+  LineReader reader(input.get(), input_, kMaxLineBytes);
+  while (const auto line = reader.next()) {
+    if (line->number <= output.last_line() || (!line->too_long && is_blank(line->text))) continue;
+    if (line->too_long)
+      batch.add_bad(line->number,
+                    Error(ErrorCode::kPayloadTooLarge, fmt::format("is longer than {} bytes", kMaxLineBytes)),
+                    line->end);
+    else
+      batch.add(line->number, line->text, line->end);
+  }
+  batch.finish();
+  report.end();
+  if (report.bad_lines() == 0) return kSuccess;
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("{} lines could not be answered; their lines in {} say why", report.bad_lines(), output_));
+}
+
+}  // namespace d3::cli
