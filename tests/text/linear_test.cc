@@ -12,7 +12,9 @@
 namespace d3::text {
 namespace {
 
+// Every hard text; and those that stand for their kind, up to a megabyte.
 constexpr size_t kBytes = 100'000;
+constexpr size_t kHalfMegabyte = 524'288;
 
 std::string repeated(std::string_view part, size_t bytes) {
   std::string text;
@@ -23,15 +25,15 @@ std::string repeated(std::string_view part, size_t bytes) {
 
 // Work of a text of n bytes and of one of 2n: twice as much, and not much more a byte than ordinary text
 // needs.
-void expect_linear(const Tokenizer& tokenizer, std::string_view part) {
+void expect_linear(const Tokenizer& tokenizer, std::string_view part, size_t bytes) {
   SCOPED_TRACE(std::string(part));
   uint64_t once = 0, twice = 0;
-  const size_t ids = tokenizer.encode_counting(repeated(part, kBytes), once).size();
+  const size_t ids = tokenizer.encode_counting(repeated(part, bytes), once).size();
   EXPECT_GT(ids, 0U);
-  tokenizer.encode_counting(repeated(part, 2 * kBytes), twice);
-  EXPECT_GE(once, kBytes);
+  tokenizer.encode_counting(repeated(part, 2 * bytes), twice);
+  EXPECT_GE(once, bytes);
   EXPECT_LE(static_cast<double>(twice), 2.05 * static_cast<double>(once));
-  EXPECT_LE(once, 40 * kBytes);
+  EXPECT_LE(once, 40 * bytes);
 }
 
 void expect_linear_on_hard_texts(const Tokenizer& tokenizer) {
@@ -71,7 +73,8 @@ void expect_linear_on_hard_texts(const Tokenizer& tokenizer) {
                                       "_",
                                       "\u200D",
                                       "\U000E0001"})
-    expect_linear(tokenizer, part);
+    expect_linear(tokenizer, part, kBytes);
+  for (const std::string_view part : {"a", " ", "😀", "\u0301"}) expect_linear(tokenizer, part, kHalfMegabyte);
 }
 
 TEST(LinearTest, SmallTokenizer) {
