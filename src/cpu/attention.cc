@@ -20,6 +20,12 @@ constexpr ProductType product_type() {
 
 size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
+void multiply(Machine& machine, const Matmul& product, int worker, const void* a, const std::byte* b,
+              float* c) {
+  const ProductTimer timer(machine.part_clock, worker);
+  product.run(worker, a, b, c);
+}
+
 }  // namespace
 
 template <typename T>
@@ -100,8 +106,9 @@ void Attention<T>::run_tile(Machine& machine, const AttentionRows<T>& rows, cons
       tile.sequence * static_cast<size_t>(shape_.kv_heads) + static_cast<size_t>(tile.kv_head);
   for (size_t b = first_block_[list]; b < first_block_[list + 1] && blocks_[b].first_key < visible; ++b) {
     const KeyBlock& block = blocks_[b];
-    machine.products.find({product_type<T>(), padded_rows, dim, block.padded_keys, false})
-        .run(worker, q, packed_.data() + block.key_offset, scores);
+    const Matmul& scores_product =
+        machine.products.find({product_type<T>(), padded_rows, dim, block.padded_keys, false});
+    multiply(machine, scores_product, worker, q, packed_.data() + block.key_offset, scores);
     for (int row = 0; row < tile_rows; ++row) {
       int64_t valid = block.keys;
       if (shape_.causal)
@@ -112,8 +119,9 @@ void Attention<T>::run_tile(Machine& machine, const AttentionRows<T>& rows, cons
       if (block.first_key > 0 && factor != 1.0F)
         machine.kernels.scale(factor, dim, out + static_cast<ptrdiff_t>(row) * dim);
     }
-    machine.products.find({product_type<T>(), padded_rows, block.padded_keys, dim, block.first_key > 0})
-        .run(worker, numerators, packed_.data() + block.value_offset, out);
+    const Matmul& values_product =
+        machine.products.find({product_type<T>(), padded_rows, block.padded_keys, dim, block.first_key > 0});
+    multiply(machine, values_product, worker, numerators, packed_.data() + block.value_offset, out);
   }
   for (int row = 0; row < tile_rows; ++row) {
     const int64_t at = ((first_row + row / group) * shape_.heads + tile.kv_head * group + row % group) * dim;

@@ -77,6 +77,7 @@ class CpuExecutor : public model::Executor {
     }
     return counters;
   }
+  std::vector<model::PartTime> part_times() const override { return machine_->part_clock.times(); }
   std::string dtype_name() const override { return std::string(cpu::dtype_name(dtype_)); }
 
  private:

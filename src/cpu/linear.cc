@@ -202,6 +202,20 @@ Linear::Plan Linear::plan(Machine& machine, std::span<const Panel> panels, int64
   return plan;
 }
 
+/// `product`: none for kWidened.
+void Linear::multiply(Machine& machine, const Panel& panel, const std::byte* input, const ProductBlock& block,
+                      const Matmul* product) const {
+  const ProductTimer timer(machine.part_clock, block.worker);
+  const auto first = static_cast<size_t>(block.row) * static_cast<size_t>(in_features_);
+  if (product)  // its two sides have elements of one size
+    product->run(block.worker, input + first * weight_size(type_), packed_.data() + panel.offset,
+                 block.values);
+  else
+    machine.kernels.widened.product(reinterpret_cast<const float*>(input) + first, block.rows,
+                                    weight_rows_.data() + panel.column_offset, in_features_, panel.columns,
+                                    block.values);
+}
+
 template <typename T>
 void Linear::run(Machine& machine, const T* x, int64_t rows,
                  const std::function<void(const ProductBlock&)>& epilogue, PanelRange range) const {
@@ -224,18 +238,10 @@ void Linear::run(Machine& machine, const T* x, int64_t rows,
                        .worker = worker};
     block.values = machine.scratch[static_cast<size_t>(worker)].block.reserve(
         static_cast<size_t>(plan.block_rows) * static_cast<size_t>(panel.columns));
-    const int64_t first = block.row * in_features_;
-    if (type_ == ProductType::kWidened) {
-      machine.kernels.widened.product(reinterpret_cast<const float*>(input) + first, block.rows,
-                                      weight_rows_.data() + panel.column_offset, in_features_, panel.columns,
-                                      block.values);
-    } else {
-      const Plan::Products& products = plan.products[p];
-      const size_t element = type_ == ProductType::kInt8 ? sizeof(uint8_t) : sizeof(T);
-      (last ? products.last : products.whole)
-          ->run(worker, input + static_cast<size_t>(first) * element, packed_.data() + panel.offset,
-                block.values);
-    }
+    multiply(machine, panel, input, block,
+             plan.products.empty() ? nullptr
+             : last                ? plan.products[p].last
+                                   : plan.products[p].whole);
     if (type_ == ProductType::kInt8) finish_int8(machine, panel, block);
     epilogue(block);
   });

@@ -90,6 +90,8 @@ class Linear {
   template <typename T>
   void quantize_input(Machine& machine, const T* x, int64_t rows) const;
   void tile_input(Machine& machine, const float* x, int64_t rows) const;
+  void multiply(Machine& machine, const Panel& panel, const std::byte* input, const ProductBlock& block,
+                const Matmul* product) const;
   void finish_int8(Machine& machine, const Panel& panel, const ProductBlock& block) const;
 
   ProductType type_ = ProductType::kFloat32;

@@ -8,6 +8,7 @@
 #include "cpu/aligned_buffer.h"
 #include "cpu/kernels/kernel_table.h"
 #include "cpu/matmul.h"
+#include "cpu/part_clock.h"
 
 namespace d3::cpu {
 
@@ -24,7 +25,8 @@ struct Machine {
       : kernels(kernel_table),
         pool({.threads = threads, .pin = false, .on_start = [](int) { use_one_thread_for_products(); }}),
         products(pool.size()),
-        scratch(static_cast<size_t>(pool.size())) {}
+        scratch(static_cast<size_t>(pool.size())),
+        part_clock(pool.size()) {}
 
   const KernelTable& kernels;
   ThreadPool pool;
@@ -33,6 +35,7 @@ struct Machine {
   Workspace<uint8_t> quantized_rows;   ///< the int8 input of the product that runs
   Workspace<float> quantized_scales;   ///< its row scales
   Workspace<float> tiles;              ///< the kWidened input of the product that runs
+  PartClock part_clock;                ///< of the text model
 };
 
 }  // namespace d3::cpu

@@ -115,7 +115,7 @@ void TextModel<T>::last_layer(const LayerWeights& weights, const Rows& rows) {
 
 template <typename T>
 void TextModel<T>::full_attention(const FullAttentionWeights& weights, const Rows& rows) {
-  weights.qkv.run(machine_, normed_.data(), rows.count, [&](const ProductBlock& block) {
+  project(Part::kQkvProj, weights.qkv, normed_.data(), rows.count, [&](const ProductBlock& block) {
     if (block.role == kQuery || block.role == kGate)
       finish_query(weights, block, rows.count, angles_);
     else
@@ -130,12 +130,12 @@ void TextModel<T>::full_attention(const FullAttentionWeights& weights, const Row
 template <typename T>
 void TextModel<T>::last_full_attention(const FullAttentionWeights& weights, const Rows& rows) {
   const auto questions = static_cast<int64_t>(rows.questions.size());
-  weights.qkv.run(
-      machine_, last_normed_.data(), questions,
+  project(
+      Part::kQkvProj, weights.qkv, last_normed_.data(), questions,
       [&](const ProductBlock& block) { finish_query(weights, block, questions, last_angles_); },
       weights.query_panels);
-  weights.qkv.run(
-      machine_, normed_.data(), rows.count,
+  project(
+      Part::kQkvProj, weights.qkv, normed_.data(), rows.count,
       [&](const ProductBlock& block) { finish_key_value(weights, block, rows.count); },
       weights.key_value_panels);
   std::vector<AttentionSequence> sequences;
@@ -147,6 +147,14 @@ void TextModel<T>::last_full_attention(const FullAttentionWeights& weights, cons
 template <typename T>
 void TextModel<T>::attend(const FullAttentionWeights& weights, std::span<const AttentionSequence> sequences,
                           int64_t query_rows, int64_t key_rows, float* hidden) {
+  run_attention(sequences, query_rows, key_rows);
+  add_product(Part::kOProj, weights.o_proj, mixed_.data(), query_rows, hidden);
+}
+
+template <typename T>
+void TextModel<T>::run_attention(std::span<const AttentionSequence> sequences, int64_t query_rows,
+                                 int64_t key_rows) {
+  const PartTimer timer(machine_.part_clock, Part::kAttention);
   attention_.run(machine_,
                  {.q = query_.data(),
                   .k = key_.data(),
@@ -156,49 +164,43 @@ void TextModel<T>::attend(const FullAttentionWeights& weights, std::span<const A
                   .query_rows = query_rows,
                   .key_rows = key_rows},
                  sequences);
-  add_product(weights.o_proj, mixed_.data(), query_rows, hidden);
 }
 
 template <typename T>
 void TextModel<T>::linear_attention(const LinearAttentionWeights& weights, const Rows& rows) {
-  weights.in_proj.run(machine_, normed_.data(), rows.count,
-                      [&](const ProductBlock& block) { finish_linear_projection(block); });
-  gated_delta_net<T>(
-      machine_, weights.delta,
-      {.qkv = qkv_.data(), .z = gate_.data(), .ba = ba_.data(), .out = mixed_.data(), .last_only = false},
-      rows.trees);
-  add_product(weights.out_proj, mixed_.data(), rows.count, hidden_.data());
+  project(Part::kInProj, weights.in_proj, normed_.data(), rows.count,
+          [&](const ProductBlock& block) { finish_linear_projection(block); });
+  run_delta_net(weights.delta, rows, false);
+  add_product(Part::kOutProj, weights.out_proj, mixed_.data(), rows.count, hidden_.data());
 }
 
 template <typename T>
 void TextModel<T>::last_linear_attention(const LinearAttentionWeights& weights, const Rows& rows) {
   const auto questions = static_cast<int64_t>(rows.questions.size());
   const auto finish = [&](const ProductBlock& block) { finish_linear_projection(block); };
-  weights.in_proj.run(machine_, normed_.data(), rows.count, finish, weights.state_panels);
-  weights.in_proj.run(machine_, last_normed_.data(), questions, finish, weights.z_panels);
-  gated_delta_net<T>(
-      machine_, weights.delta,
-      {.qkv = qkv_.data(), .z = gate_.data(), .ba = ba_.data(), .out = mixed_.data(), .last_only = true},
-      rows.trees);
-  add_product(weights.out_proj, mixed_.data(), questions, last_hidden_.data());
+  project(Part::kInProj, weights.in_proj, normed_.data(), rows.count, finish, weights.state_panels);
+  project(Part::kInProj, weights.in_proj, last_normed_.data(), questions, finish, weights.z_panels);
+  run_delta_net(weights.delta, rows, true);
+  add_product(Part::kOutProj, weights.out_proj, mixed_.data(), questions, last_hidden_.data());
 }
 
 template <typename T>
 void TextModel<T>::mlp(const LayerWeights& weights, float* hidden, int64_t rows, T* normed) {
   norm(hidden, weights.post_attention_layernorm, rows, normed);
   const int64_t size = config_.intermediate_size;
-  weights.mlp.gate_up.run(machine_, normed, rows, [&](const ProductBlock& block) {
+  project(Part::kGateUpProj, weights.mlp.gate_up, normed, rows, [&](const ProductBlock& block) {
     const int columns = block.columns / 2;
     for (int row = 0; row < block.rows; ++row) {
       const float* gate = block.values + static_cast<ptrdiff_t>(row) * block.columns;
       kernels().silu_mul(gate, gate + columns, columns, mlp_.data() + (block.row + row) * size + block.index);
     }
   });
-  add_product(weights.mlp.down_proj, mlp_.data(), rows, hidden);
+  add_product(Part::kDownProj, weights.mlp.down_proj, mlp_.data(), rows, hidden);
 }
 
 template <typename T>
 void TextModel<T>::readout(float* logits, int64_t questions) {
+  const PartTimer timer(machine_.part_clock, Part::kReadout);
   const auto count = hidden_size(questions);
   float* normed = readout_input_.reserve(hidden_size(questions + kPaddingRows));
   for (int64_t row = 0; row < questions; ++row)
@@ -220,7 +222,24 @@ void TextModel<T>::readout(float* logits, int64_t questions) {
 }
 
 template <typename T>
+void TextModel<T>::project(Part part, const Linear& linear, const T* input, int64_t rows,
+                           const std::function<void(const ProductBlock&)>& epilogue, PanelRange range) {
+  const PartTimer timer(machine_.part_clock, part);
+  linear.run(machine_, input, rows, epilogue, range);
+}
+
+template <typename T>
+void TextModel<T>::run_delta_net(const DeltaNetWeights& weights, const Rows& rows, bool last_only) {
+  const PartTimer timer(machine_.part_clock, Part::kDeltaRule);
+  gated_delta_net<T>(
+      machine_, weights,
+      {.qkv = qkv_.data(), .z = gate_.data(), .ba = ba_.data(), .out = mixed_.data(), .last_only = last_only},
+      rows.trees);
+}
+
+template <typename T>
 void TextModel<T>::norm(const float* hidden, const std::vector<float>& scale, int64_t rows, T* out) {
+  const PartTimer timer(machine_.part_clock, Part::kNorms);
   const int n = config_.hidden_size;
   machine_.pool.parallel_for(
       static_cast<size_t>((rows + kRowsPerItem - 1) / kRowsPerItem), [&](size_t item, int) {
@@ -231,8 +250,8 @@ void TextModel<T>::norm(const float* hidden, const std::vector<float>& scale, in
 }
 
 template <typename T>
-void TextModel<T>::add_product(const Linear& linear, const T* input, int64_t rows, float* hidden) {
-  linear.run(machine_, input, rows, [&](const ProductBlock& block) {
+void TextModel<T>::add_product(Part part, const Linear& linear, const T* input, int64_t rows, float* hidden) {
+  project(part, linear, input, rows, [&](const ProductBlock& block) {
     for (int row = 0; row < block.rows; ++row)
       machine_.kernels.add(block.values + static_cast<ptrdiff_t>(row) * block.columns, block.columns,
                            hidden + (block.row + row) * config_.hidden_size + block.index);
@@ -302,6 +321,7 @@ void TextModel<T>::finish_linear_projection(const ProductBlock& block) {
 
 template <typename T>
 void TextModel<T>::embed(const model::PackedBatch& batch, const model::SharedLayout& layout) {
+  const PartTimer timer(machine_.part_clock, Part::kEmbeddings);
   int64_t row = 0;
   const int64_t n = config_.hidden_size;
   const auto append = [&](std::span<const int32_t> ids) {

@@ -53,13 +53,17 @@ class TextModel {
   void last_full_attention(const FullAttentionWeights& weights, const Rows& rows);
   void attend(const FullAttentionWeights& weights, std::span<const AttentionSequence> sequences,
               int64_t query_rows, int64_t key_rows, float* hidden);
+  void run_attention(std::span<const AttentionSequence> sequences, int64_t query_rows, int64_t key_rows);
   void linear_attention(const LinearAttentionWeights& weights, const Rows& rows);
   void last_linear_attention(const LinearAttentionWeights& weights, const Rows& rows);
+  void run_delta_net(const DeltaNetWeights& weights, const Rows& rows, bool last_only);
   void mlp(const LayerWeights& weights, float* hidden, int64_t rows, T* normed);
   void readout(float* logits, int64_t questions);
 
   void norm(const float* hidden, const std::vector<float>& scale, int64_t rows, T* out);
-  void add_product(const Linear& linear, const T* input, int64_t rows, float* hidden);
+  void project(Part part, const Linear& linear, const T* input, int64_t rows,
+               const std::function<void(const ProductBlock&)>& epilogue, PanelRange range = {});
+  void add_product(Part part, const Linear& linear, const T* input, int64_t rows, float* hidden);
   void finish_query(const FullAttentionWeights& weights, const ProductBlock& block, int64_t rows,
                     std::span<const RotaryAngles> angles);
   void finish_key_value(const FullAttentionWeights& weights, const ProductBlock& block, int64_t rows);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -32,6 +33,14 @@ struct ExecutorCounters {
   uint64_t patches = 0;          ///< their patches
 };
 
+/// Time spent in one part of the forward pass since the executor was made, by the checkpoint's names where it
+/// has them ("mlp.down_proj").
+struct PartTime {
+  std::string_view name;
+  double seconds = 0;          ///< from its begin to its end
+  double product_seconds = 0;  ///< of these, what the workers spent in matrix products, on average
+};
+
 /// What the text model reads of an image or a video: fp32 [tokens, hidden_size], a token for each 32 x 32
 /// pixels of an image or of a pair of frames, in the order of the prompt's pads.
 using MediaFeatures = std::vector<float>;
@@ -57,6 +66,7 @@ class Executor {
 
   virtual void set_options(const ExecutorOptions&) {}
   virtual ExecutorCounters counters() const { return {}; }
+  virtual std::vector<PartTime> part_times() const { return {}; }
 
   /// "bfloat16", "float32", "int8".
   virtual std::string dtype_name() const = 0;
