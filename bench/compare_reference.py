@@ -5,8 +5,8 @@ ratio.
     compare_reference.py CHECKPOINT REFERENCE_DIR [--tokens 111,711] [--images 640x640,1280x1280] [--rounds 5]
                          [--dtype bfloat16] [--threads 2] [--programs build/release/bin]
 
-REFERENCE_DIR holds reference.py. Needs: torch, transformers 5.17.0, and d3's `forward` and `vision` benchmarks (cmake
---preset release && cmake --build --preset release --target forward vision). Both sides run the text model on random
+REFERENCE_DIR holds reference.py. Needs: torch, transformers 5.17.0, and d3's `roofline` and `vision` benchmarks (cmake
+--preset release && cmake --build --preset release --target roofline vision). Both sides run the text model on random
 token ids and the vision tower on random pixels (HEIGHTxWIDTH); neither tokenizes, decodes or resizes. Figures are
 medians.
 """
@@ -73,7 +73,7 @@ def main():
     reference = Reference(args.checkpoint, args.dtype)
     dtype = args.ours or args.dtype
     if args.tokens:
-        ours = Ours(args.programs / "forward", args.checkpoint, dtype, args.threads)
+        ours = Ours(args.programs / "roofline", args.checkpoint, dtype, args.threads)
         for tokens in map(int, args.tokens.split(",")):
             ids = torch.randint(0, reference.model.config.text_config.vocab_size // 2, (1, tokens))
             compare(f"{tokens} tokens", lambda: reference.logits({"input_ids": ids}), lambda: ours.seconds(tokens), args.rounds)

@@ -14,9 +14,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "bench/product_rate.h"
 #include "checkpoint/checkpoint.h"
 #include "cpu/executor.h"
+#include "speed/product_rate.h"
 
 namespace {
 
@@ -110,7 +110,7 @@ int main(int argc, char** argv) {
   const auto image = random_image(height, width);
   const int patches = height / 16 * (width / 16);
   const Work work = work_of(config, patches);
-  d3::bench::ProductRate products(d3::bench::vision_products(config), options.dtype, threads);
+  d3::speed::ProductRate products(d3::speed::vision_products(config), options.dtype, threads);
   encode(*executor, random_image(64, 64));  // touches the weights
   std::vector<double> passes;
   std::vector<double> rates;

@@ -11,6 +11,7 @@
 
 #include "cli/ask_command.h"
 #include "cli/batch_command.h"
+#include "cli/bench_command.h"
 #include "cli/hub_commands.h"
 #include "cli/inspect_command.h"
 #include "cli/prompt_command.h"
@@ -50,15 +51,17 @@ int run(int argc, const char* const* argv, const Context& context) {
   PullCommand pull;
   ListCommand list;
   RemoveCommand remove;
-  std::array<std::pair<Command*, CLI::App*>, 9> commands{{{&serve, nullptr},
-                                                          {&ask, nullptr},
-                                                          {&batch, nullptr},
-                                                          {&inspect, nullptr},
-                                                          {&tokenize, nullptr},
-                                                          {&prompt, nullptr},
-                                                          {&pull, nullptr},
-                                                          {&list, nullptr},
-                                                          {&remove, nullptr}}};
+  BenchCommand bench;
+  std::array<std::pair<Command*, CLI::App*>, 10> commands{{{&serve, nullptr},
+                                                           {&ask, nullptr},
+                                                           {&batch, nullptr},
+                                                           {&inspect, nullptr},
+                                                           {&tokenize, nullptr},
+                                                           {&prompt, nullptr},
+                                                           {&pull, nullptr},
+                                                           {&list, nullptr},
+                                                           {&remove, nullptr},
+                                                           {&bench, nullptr}}};
   for (auto& [command, parsed] : commands) parsed = command->add_to(app);
   try {
     app.parse(argc, argv);

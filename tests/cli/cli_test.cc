@@ -44,7 +44,7 @@ TEST_F(Cli, HelpsWithEveryCommand) {
   const ProcessResult help = run_shell("$D3 --help");
   EXPECT_EQ(help.exit_code, 0);
   for (const char* command :
-       {"serve", "ask", "batch", "inspect", "tokenize", "prompt", "pull", "list", "rm"}) {
+       {"serve", "ask", "batch", "inspect", "tokenize", "prompt", "pull", "list", "rm", "bench"}) {
     EXPECT_THAT(help.out, HasSubstr(command));
     const ProcessResult own = run_shell(std::string("$D3 ") + command + " --help");
     EXPECT_EQ(own.exit_code, 0);
@@ -147,6 +147,16 @@ TEST_F(Cli, InspectsACheckpoint) {
   for (const char* word :
        {"d3-micro", "parameters", "2: 1 of linear attention", "answer codes  255", "(full check)", "memory"})
     EXPECT_THAT(result.out, HasSubstr(word));
+}
+
+TEST_F(Cli, TimesAModelAndRecommends) {
+  const ProcessResult result =
+      run_shell("$D3 bench --dtype float32 --tokens 16,32 --rounds 1 --threads 1 " + checkpoint());
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const char* part : {"float32, 1 threads", "\n  16 ", "\n  32 ", "\n  64 x 60..200 ", "mlp.down_proj",
+                           "outside products", "--dtype float32 --threads 1"})
+    EXPECT_THAT(result.out, HasSubstr(part));
+  expect_usage_error(run_shell("$D3 bench --tokens 0 " + checkpoint()), "--tokens");
 }
 
 TEST_F(Cli, ShowsTokensAndPrompts) {

@@ -1,4 +1,4 @@
-#include "bench/product_rate.h"
+#include "speed/product_rate.h"
 
 #include <chrono>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 extern "C" void omp_set_num_threads(int threads);  // see src/cpu/matmul.cc
 
-namespace d3::bench {
+namespace d3::speed {
 namespace {
 
 using dnnl::memory;
@@ -118,4 +118,4 @@ double ProductRate::flops_per_second(int rows) {
   return operations / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-}  // namespace d3::bench
+}  // namespace d3::speed

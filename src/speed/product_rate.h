@@ -1,4 +1,4 @@
-// bench/product_rate.h: how fast oneDNN alone multiplies a model's matrices on this machine.
+// speed/product_rate.h: how fast oneDNN alone multiplies a model's matrices on this machine.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 #include "checkpoint/config.h"
 #include "cpu/executor.h"
 
-namespace d3::bench {
+namespace d3::speed {
 
 /// A weight's inputs and outputs.
 using ProductShape = std::pair<int, int>;
@@ -35,4 +35,4 @@ class ProductRate {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace d3::bench
+}  // namespace d3::speed
