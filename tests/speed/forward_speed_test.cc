@@ -41,10 +41,12 @@ TEST_F(ForwardSpeedTest, CountsEveryWeightOnceATokenButForTheLastLayersCut) {
 }
 
 TEST_F(ForwardSpeedTest, CausalAttentionIsHalfOfAllButTheLastLayers) {
-  const double whole = work_of(config_, false, 64).attention;
-  const double causal = work_of(config_, true, 64).attention;
-  EXPECT_LT(causal, whole);
-  EXPECT_GE(causal, whole / 2);
+  checkpoint::TextConfig config = config_;
+  config.layer_types.push_back(checkpoint::LayerType::kFullAttention);  // the one before it is then whole
+  constexpr double kTokens = 64;
+  const double layer = 4.0 * config.num_attention_heads * config.head_dim * kTokens * kTokens;
+  EXPECT_DOUBLE_EQ(work_of(config, false, kTokens).attention, layer + layer / kTokens);
+  EXPECT_DOUBLE_EQ(work_of(config, true, kTokens).attention, layer / 2 + layer / kTokens);
 }
 
 TEST_F(ForwardSpeedTest, PartsAddUpToThePass) {
