@@ -53,20 +53,32 @@ void scale_gate(const float* x, float factor, const float* gate, int n, T* out) 
   });
 }
 
+/// The largest of `floor` and n values.
+HWY_INLINE float largest_value(const float* values, int n, float floor) {
+  const F32 d;
+  const size_t size = static_cast<size_t>(n);
+  // Four chains: a maximum takes some cycles, of which the CPU can have several under way.
+  Vec chains[4];
+  for (Vec& chain : chains) chain = hn::Set(d, floor);
+  size_t i = 0;
+  for (; i + 4 * lanes() <= size; i += 4 * lanes())
+    for (size_t chain = 0; chain < 4; ++chain)
+      chains[chain] = hn::Max(chains[chain], hn::LoadU(d, values + i + chain * lanes()));
+  for (; i + lanes() <= size; i += lanes()) chains[0] = hn::Max(chains[0], hn::LoadU(d, values + i));
+  float largest =
+      hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(chains[0], chains[1]), hn::Max(chains[2], chains[3]))));
+  for (; i < size; ++i) largest = std::max(largest, values[i]);
+  return largest;
+}
+
 template <typename T>
 float softmax_block(const float* scores, int valid, int n, float* running_max, float* running_sum, T* out) {
   const F32 d;
-  Vec largest = hn::Set(d, *running_max);
-  for_each_vector(valid, [&](size_t i, size_t count) {
-    Vec value = load(scores + i, count);
-    if (count < lanes()) value = hn::IfThenElse(hn::FirstN(d, count), value, hn::Set(d, *running_max));
-    largest = hn::Max(largest, value);
-  });
-  const float new_max = hn::GetLane(hn::MaxOfLanes(d, largest));
+  const float new_max = largest_value(scores, valid, *running_max);
   const Vec shift = hn::Set(d, new_max);
   Vec sum = hn::Zero(d);
   for_each_vector(valid, [&](size_t i, size_t count) {
-    Vec p = exp_bounded(hn::Sub(load(scores + i, count), shift));
+    Vec p = exp_negative(hn::Sub(load(scores + i, count), shift));
     if (count < lanes()) p = hn::IfThenElseZero(hn::FirstN(d, count), p);
     sum = hn::Add(sum, p);
     store(p, count, out + i);

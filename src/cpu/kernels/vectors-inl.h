@@ -62,13 +62,11 @@ HWY_INLINE void for_each_vector(int n, const Body& body) {
   for (size_t i = 0; i < size; i += lanes()) body(i, size - i);
 }
 
-/// exp(x) for x <= 88 (larger values give exp(88)); relative error below 3e-7, and 0 below -87.
-/// 2^(x log2 e) split into an integer power and a polynomial on [-1/2, 1/2] (Cephes' expf coefficients).
-HWY_INLINE Vec exp_bounded(Vec x) {
+/// 2^(x log2 e) for x in [-87, 88], split into an integer power and a polynomial on [-1/2, 1/2] (Cephes' expf
+/// coefficients); relative error below 3e-7.
+HWY_INLINE Vec exp_in_range(Vec x) {
   const F32 d;
   const hn::Rebind<int32_t, F32> di;
-  const auto tiny = hn::Lt(x, hn::Set(d, -87.0F));
-  x = hn::Max(hn::Min(x, hn::Set(d, 88.0F)), hn::Set(d, -87.0F));
   const Vec n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504088896341F)));
   Vec r = hn::NegMulAdd(n, hn::Set(d, 0.693359375F), x);
   r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4F), r);
@@ -80,8 +78,19 @@ HWY_INLINE Vec exp_bounded(Vec x) {
   p = hn::MulAdd(p, r, hn::Set(d, 5.0000001201e-1F));
   p = hn::MulAdd(p, hn::Mul(r, r), hn::Add(r, hn::Set(d, 1.0F)));
   const auto exponent = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(di, n), hn::Set(di, 127)));
-  return hn::IfThenZeroElse(tiny, hn::Mul(p, hn::BitCast(d, exponent)));
+  return hn::Mul(p, hn::BitCast(d, exponent));
 }
+
+/// exp(x) for x <= 88 (larger values give exp(88)), and 0 below -87.
+HWY_INLINE Vec exp_bounded(Vec x) {
+  const F32 d;
+  const auto tiny = hn::Lt(x, hn::Set(d, -87.0F));
+  const Vec inside = hn::Max(hn::Min(x, hn::Set(d, 88.0F)), hn::Set(d, -87.0F));
+  return hn::IfThenZeroElse(tiny, exp_in_range(inside));
+}
+
+/// exp(x) for x <= 0; below -87 exp(-87), which beside a 1 is nothing.
+HWY_INLINE Vec exp_negative(Vec x) { return exp_in_range(hn::Max(x, hn::Set(F32(), -87.0F))); }
 
 HWY_INLINE Vec sigmoid(Vec x) {
   const Vec one = hn::Set(F32(), 1.0F);
