@@ -1,7 +1,7 @@
 #include "server/request_reader.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -105,7 +105,8 @@ std::span<char> RequestReader::room(size_t wanted) {
   }
   wanted = std::min(wanted, max_head_ + kReadAhead - buffered());
   if (buffer_.size() - end_ < wanted) {
-    std::memmove(buffer_.data(), buffer_.data() + begin_, buffered());
+    const auto at = [&](size_t i) { return buffer_.begin() + static_cast<ptrdiff_t>(i); };
+    std::copy(at(begin_), at(end_), buffer_.begin());
     end_ -= begin_;
     begin_ = 0;
     if (buffer_.size() - end_ < wanted) buffer_.resize(end_ + wanted);
