@@ -1,7 +1,6 @@
 #include "cpu/part_clock.h"
 
 #include <string_view>
-#include <utility>
 
 namespace d3::cpu {
 namespace {
@@ -20,11 +19,15 @@ constexpr std::array<std::string_view, kParts> kNames = {"embed_tokens",
 
 }  // namespace
 
+void PartClock::begin() {
+  for (WorkerTime& worker : products_) worker.seconds = 0;
+}
+
 void PartClock::end(Part part, double seconds) {
   Sum& sum = sums_[static_cast<size_t>(part)];
   sum.seconds += seconds;
   double products = 0;
-  for (WorkerTime& worker : products_) products += std::exchange(worker.seconds, 0);
+  for (const WorkerTime& worker : products_) products += worker.seconds;
   sum.product_seconds += products / static_cast<double>(products_.size());
 }
 

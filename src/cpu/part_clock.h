@@ -26,13 +26,14 @@ enum class Part {
 };
 inline constexpr size_t kParts = static_cast<size_t>(Part::kReadout) + 1;
 
-/// Sums up the time of every part, and of the products that the workers run in it. begin/end are for the
-/// thread that starts loops; a worker adds to its own product time only, and parallel_for orders that before
-/// end().
+/// Sums up the time of every part, and of the products that the workers run in it; products outside of parts
+/// (the vision tower's) count nowhere. begin() and end() are for the thread that starts loops; a worker adds
+/// to its own product time only, and parallel_for orders that before end().
 class PartClock {
  public:
   explicit PartClock(int workers) : products_(static_cast<size_t>(workers)) {}
 
+  void begin();
   void end(Part part, double seconds);
   void add_product(int worker, double seconds) { products_[static_cast<size_t>(worker)].seconds += seconds; }
   std::vector<model::PartTime> times() const;
@@ -45,7 +46,7 @@ class PartClock {
     double seconds = 0;
     double product_seconds = 0;
   };
-  std::vector<WorkerTime> products_;  // by worker, of the part that runs
+  std::vector<WorkerTime> products_;  // by worker, since begin()
   std::array<Sum, kParts> sums_{};
 };
 
@@ -63,7 +64,7 @@ class Stopwatch {
 /// Times a part from here to the end of the scope. Parts do not nest.
 class PartTimer {
  public:
-  PartTimer(PartClock& clock, Part part) : clock_(clock), part_(part) {}
+  PartTimer(PartClock& clock, Part part) : clock_(clock), part_(part) { clock_.begin(); }
   ~PartTimer() { clock_.end(part_, watch_.seconds()); }
   PartTimer(const PartTimer&) = delete;
   PartTimer& operator=(const PartTimer&) = delete;

@@ -1,18 +1,12 @@
 #include "speed/forward_speed.h"
 
 #include <algorithm>
-#include <chrono>
-#include <numeric>
 #include <random>
+
+#include "cpu/part_clock.h"
 
 namespace d3::speed {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
@@ -66,9 +60,9 @@ std::vector<int> mixed_lengths() {
 ForwardSpeed::ForwardSpeed(const checkpoint::Checkpoint& checkpoint, const cpu::ExecutorOptions& options)
     : checkpoint_(checkpoint),
       products_(text_products(checkpoint.config().text), options.dtype, options.threads) {
-  const auto start = Clock::now();
+  const cpu::Stopwatch watch;
   executor_ = cpu::make_executor(checkpoint, options);
-  load_seconds_ = seconds_since(start);
+  load_seconds_ = watch.seconds();
 }
 
 ForwardSpeed::~ForwardSpeed() = default;
@@ -107,9 +101,9 @@ PassSpeed ForwardSpeed::measure(const model::PackedBatch& batch, const Work& wor
   const std::vector<model::PartTime> before = executor_->part_times();
   std::vector<double> passes, rates, ratios;
   for (int round = 0; round < rounds.count; ++round) {
-    const auto start = Clock::now();
+    const cpu::Stopwatch watch;
     executor_->run(batch);
-    passes.push_back(seconds_since(start));
+    passes.push_back(watch.seconds());
     if (!rounds.products) continue;
     rates.push_back(products_.flops_per_second(static_cast<int>(speed.tokens)));
     ratios.push_back(work.total() / passes.back() / rates.back());
@@ -134,15 +128,15 @@ Saving ForwardSpeed::shared_state(int state_tokens, int questions, int question_
   std::vector<double> passes, full_passes;
   Saving saving;
   for (int round = 0; round <= rounds; ++round) {
-    const auto full_start = Clock::now();
+    const cpu::Stopwatch full_watch;
     executor_->set_options(without);
     executor_->run(batch);
-    const double full_seconds = seconds_since(full_start);
+    const double full_seconds = full_watch.seconds();
     const model::ExecutorCounters before = executor_->counters();
-    const auto start = Clock::now();
+    const cpu::Stopwatch watch;
     executor_->set_options({});
     executor_->run(batch);
-    const double seconds = seconds_since(start);
+    const double seconds = watch.seconds();
     const model::ExecutorCounters after = executor_->counters();
     saving.rows_share = static_cast<double>(after.layer_rows - before.layer_rows) /
                         static_cast<double>(after.layer_rows_full - before.layer_rows_full);
