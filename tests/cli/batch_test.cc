@@ -10,6 +10,7 @@
 #include "cli/answer_file.h"
 #include "cli/line_reader.h"
 #include "json/parse.h"
+#include "support/file_content.h"
 #include "support/micro_checkpoint.h"
 #include "support/probabilities.h"
 #include "support/process.h"
@@ -19,17 +20,11 @@ namespace d3::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using test::content_of;
 using test::ProcessResult;
 using test::run_shell;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;

@@ -1,11 +1,10 @@
 // Models by name, as a user types them, from a hub on loopback.
-#include <fstream>
-#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/fake_hub.h"
+#include "support/file_content.h"
 #include "support/micro_checkpoint.h"
 #include "support/process.h"
 #include "support/temporary_directory.h"
@@ -14,17 +13,11 @@ namespace d3::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using test::content_of;
 using test::FakeHub;
 using test::ProcessResult;
 using testing::HasSubstr;
 using testing::MatchesRegex;
-
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 class CliHub : public test::MicroCheckpointTest {
  protected:

@@ -1,24 +1,18 @@
 #include "hub/blob_file.h"
 
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include <gtest/gtest.h>
 
+#include "support/file_content.h"
 #include "support/temporary_directory.h"
 
 namespace d3::hub {
 namespace {
 
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+using test::content_of;
 
-std::string content_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 TEST(JournalTest, ReadsWhatItWrites) {
   const Journal journal{.bytes = 10, .part_bytes = 4, .done = {4, 0, 2}};

@@ -1,7 +1,6 @@
 // Pulling from a hub that misbehaves: the cache is whole or can be gone on with, whatever happens.
 #include <csignal>
 #include <fstream>
-#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,9 +11,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "support/fake_hub.h"
 #include "hub/cache.h"
 #include "hub/pull.h"
+#include "support/fake_hub.h"
+#include "support/file_content.h"
 #include "support/temporary_directory.h"
 
 namespace d3::hub {
@@ -22,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
+using test::content_of;
 using test::cut_body;
 using test::FakeHub;
 using test::http_answer;
@@ -30,13 +31,6 @@ using testing::Contains;
 using testing::Each;
 using testing::HasSubstr;
 using Reply = std::optional<test::LoopbackServer::Reply>;
-
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 /// The weights of FakeHub::some_files().
 constexpr uint64_t kWeightBytes = 100'000;

@@ -2,31 +2,24 @@
 #include "hub/pull.h"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "support/fake_hub.h"
 #include "hub/cache.h"
+#include "support/fake_hub.h"
+#include "support/file_content.h"
 #include "support/temporary_directory.h"
 
 namespace d3::hub {
 namespace {
 
 namespace fs = std::filesystem;
+using test::content_of;
 using test::FakeHub;
 using test::HubRequest;
 using testing::HasSubstr;
-
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 class PullTest : public testing::Test {
  protected:

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -16,19 +15,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/file_content.h"
 #include "support/http_client.h"
 #include "support/temporary_directory.h"
 #include "test_paths.h"
 
 namespace d3::test {
 namespace {
-
-std::string read_whole(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 int exit_code(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
 
@@ -58,7 +51,7 @@ ProcessResult run_shell(const std::string& command, const std::string& input) {
   }
   int status = 0;
   if (pid < 0 || ::waitpid(pid, &status, 0) != pid) throw std::runtime_error("cannot run sh");
-  return {.exit_code = exit_code(status), .out = read_whole(file("out")), .err = read_whole(file("err"))};
+  return {.exit_code = exit_code(status), .out = content_of(file("out")), .err = content_of(file("err"))};
 }
 
 uint16_t free_port() {
@@ -134,6 +127,6 @@ int ServeProcess::wait() {
   return exit_code(status);
 }
 
-std::string ServeProcess::errors() const { return read_whole(error_file_); }
+std::string ServeProcess::errors() const { return content_of(error_file_); }
 
 }  // namespace d3::test
