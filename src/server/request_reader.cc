@@ -119,6 +119,7 @@ void RequestReader::commit(size_t size) { end_ += size; }
 void RequestReader::next() {
   head_ = {};
   head_size_ = 0;
+  head_checked_ = 0;
   parser_ = std::make_unique<Parser>(head_);
   parser_->eager(false);              // one part at a time
   parser_->body_limit(boost::none);   // the caller's to check
@@ -130,12 +131,17 @@ bool RequestReader::read_head() {
   if (buffered() == 0 || (head_size_ == 0 && buffered() == 1 && buffer_[begin_] == '\r')) return false;
   const size_t before = begin_;
   parse();
-  head_size_ += begin_ - before;
+  const size_t size = begin_ - before;  // whole lines
+  head_size_ += size;
+  head_checked_ -= std::min(size, head_checked_);
   const bool complete = parser_->is_header_done();
   if (head_size_ + (complete ? 0 : buffered()) > max_head_)
     throw Error(ErrorCode::kHeaderTooLarge,
                 fmt::format("the headers are over the limit of {} bytes", max_head_));
-  if (!complete) return false;
+  if (!complete) {
+    check_line_ends();
+    return false;
+  }
   head_.keep_alive = parser_->keep_alive();
   head_.chunked = parser_->chunked();
   if (const auto length = parser_->content_length()) head_.content_length = *length;
@@ -145,6 +151,17 @@ bool RequestReader::read_head() {
 /// RFC 9112, 2.2: empty lines before a request line are to be ignored.
 void RequestReader::skip_empty_lines() {
   while (buffered() >= 2 && buffer_[begin_] == '\r' && buffer_[begin_ + 1] == '\n') begin_ += 2;
+}
+
+/// RFC 9112, 2.2 lets a server end a line at a bare LF; this one never does, so that no proxy before it sees
+/// other lines than it. The parser would wait for an empty line that ends in CR LF; the client would wait
+/// too.
+void RequestReader::check_line_ends() {
+  for (; head_checked_ < buffered(); ++head_checked_) {
+    const size_t at = begin_ + head_checked_;
+    if (buffer_[at] == '\n' && (head_checked_ == 0 || buffer_[at - 1] != '\r'))
+      throw Error(ErrorCode::kInvalidArgument, "the headers are no valid HTTP: a line ends without CR");
+  }
 }
 
 std::string_view RequestReader::next_piece() {

@@ -55,12 +55,14 @@ class RequestReader {
 
   void parse();
   void skip_empty_lines();
+  void check_line_ends();
 
   const size_t max_head_;
   std::vector<char> buffer_;  // [begin_, end_) has come and was not read
   size_t begin_ = 0;
   size_t end_ = 0;
-  size_t head_size_ = 0;  // bytes of the head that were read
+  size_t head_size_ = 0;     // bytes of the head that were read
+  size_t head_checked_ = 0;  // bytes from begin_ whose line ends were checked while the head is incomplete
   RequestHead head_;
   std::unique_ptr<Parser> parser_;
 };
