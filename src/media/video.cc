@@ -32,9 +32,9 @@ struct Sampling {
 Sampling sample(VideoReader reader, const std::vector<int64_t>& wanted, int expected,
                 const MediaOptions& options) {
   Sampling result;
-  int64_t number = 0;
   for (const int64_t target : wanted) {
     bool there = true;
+    int64_t number = reader.skip_towards(target);
     while (there && number <= target) {
       there = reader.next();
       ++number;

@@ -13,6 +13,7 @@ extern "C" {
 
 #include "media/ffmpeg.h"
 #include "media/frame_image.h"
+#include "media/key_frames.h"
 #include "media/memory_input.h"
 #include "media/refusal.h"
 #include "media/sizes.h"
@@ -117,6 +118,7 @@ class VideoReader::Impl {
     open_container(encoded);
     find_stream();
     open_decoder();
+    key_frames_ = KeyFrames(stream_);
   }
 
   const VideoProperties& properties() const { return properties_; }
@@ -128,6 +130,7 @@ class VideoReader::Impl {
       if (status >= 0) {
         if (++decoded_ > options_.max_decoded_frames)
           refuse("the video has more than " + std::to_string(options_.max_decoded_frames) + " frames");
+        ++number_;
         return true;
       }
       if (status == AVERROR_EOF)
@@ -138,6 +141,12 @@ class VideoReader::Impl {
         ended_ = true;
     }
     return false;
+  }
+
+  int64_t skip_towards(int64_t wanted) {
+    const auto target = key_frames_.last_up_to(wanted);
+    if (target && target->number > number_ && !ended_) start_at(*target);
+    return number_;
   }
 
   Image image() { return converter_.convert(*frame_, properties_.rotation, options_); }
@@ -204,6 +213,42 @@ class VideoReader::Impl {
     check(avcodec_open2(decoder_.get(), codec, &decoder_options.dictionary), "the video cannot be decoded");
   }
 
+  /// Goes on at a key frame; where the file turns out not to hold it, decoding starts anew from the
+  /// beginning, without passing over anything.
+  void start_at(const KeyFrames::KeyFrame& target) {
+    const int64_t last = number_;
+    if (seek_to(target.last_timestamp)) {
+      const auto found = key_frames_.starting_with(*packet_);
+      const bool ahead = found && found->number > last && found->number <= target.number;
+      if (ahead) avcodec_send_packet(decoder_.get(), packet_.get());
+      av_packet_unref(packet_.get());
+      if (ahead) {
+        number_ = found->number;
+        return;
+      }
+    }
+    key_frames_ = {};
+    draining_ = false;
+    check(av_seek_frame(format_.get(), stream_->index, 0, AVSEEK_FLAG_BACKWARD), "damaged video");
+    avcodec_flush_buffers(decoder_.get());
+    number_ = 0;
+    while (number_ < last && next()) {
+    }
+  }
+
+  /// Forgets what was decoded and reads the stream's first packet at that time into packet_; false at the
+  /// end.
+  bool seek_to(int64_t timestamp) {
+    if (av_seek_frame(format_.get(), stream_->index, timestamp, AVSEEK_FLAG_BACKWARD) < 0) return false;
+    avcodec_flush_buffers(decoder_.get());
+    draining_ = false;
+    while (av_read_frame(format_.get(), packet_.get()) >= 0) {
+      if (packet_->stream_index == stream_->index) return true;
+      av_packet_unref(packet_.get());
+    }
+    return false;
+  }
+
   /// Gives the decoder the stream's next packet, or the end. What the decoder does not take is passed over.
   void send_packet() {
     const int status = av_read_frame(format_.get(), packet_.get());
@@ -232,7 +277,9 @@ class VideoReader::Impl {
   FfmpegPointer<AVFrame> frame_ = owned(av_frame_alloc());
   FrameConverter converter_;
   VideoProperties properties_;
+  KeyFrames key_frames_;
   int64_t decoded_ = 0;
+  int64_t number_ = 0;  // of the frame that next() gives
   bool draining_ = false;
   bool ended_ = false;
 };
@@ -245,6 +292,7 @@ VideoReader::~VideoReader() = default;
 
 const VideoProperties& VideoReader::properties() const { return impl_->properties(); }
 bool VideoReader::next() { return impl_->next(); }
+int64_t VideoReader::skip_towards(int64_t wanted) { return impl_->skip_towards(wanted); }
 Image VideoReader::image() { return impl_->image(); }
 
 }  // namespace d3::media

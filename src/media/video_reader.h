@@ -40,6 +40,11 @@ class VideoReader {
   /// Error(kInvalidArgument) when the limits of time or frames are passed.
   bool next();
 
+  /// Passes over frames that need not be decoded to give frame `wanted` (counted from 0, not before the next
+  /// one), where the container says at which frames decoding can start (media/key_frames.h). Returns the
+  /// number of the frame that next() gives then: `wanted` or one before it. Errors as next().
+  int64_t skip_towards(int64_t wanted);
+
   /// The frame that next() decoded, as RGB and turned. Throws Error(kInvalidArgument) where it cannot be
   /// converted.
   Image image();

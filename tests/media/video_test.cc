@@ -1,11 +1,17 @@
 // Every golden video gives the reference's frames, pixels and times.
+#include <algorithm>
 #include <cstdio>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "golden_media.h"
 #include "media/media.h"
+#include "media/resize.h"
+#include "media/sizes.h"
 #include "media/video_reader.h"
 
 namespace d3::media {
@@ -15,6 +21,13 @@ std::string shown(double seconds) {
   char text[32];
   std::snprintf(text, sizeof text, "<%.1f seconds>", seconds);
   return text;
+}
+
+size_t position_of(const std::vector<std::byte>& bytes, std::string_view text) {
+  const auto found =
+      std::search(bytes.begin(), bytes.end(), text.begin(), text.end(),
+                  [](std::byte byte, char wanted) { return static_cast<char>(byte) == wanted; });
+  return static_cast<size_t>(found - bytes.begin());
 }
 
 void expect_frames(const Pixels& pixels, simdjson::dom::element media) {
@@ -56,6 +69,58 @@ TEST(VideoTest, GoldenVideosAreEqual) {
     expect_frames(pixels, media);
   }
   EXPECT_EQ(videos, 20);
+}
+
+/// The sampled frames of a video of `total` frames at `fps`, found by decoding all of them.
+std::vector<uint8_t> frames_by_decoding_all(const std::vector<std::byte>& encoded, int64_t total, double fps,
+                                            Size size) {
+  std::vector<uint8_t> rgb;
+  VideoReader reader(encoded, {});
+  int64_t number = 0;
+  for (const int64_t wanted : sampled_frames(total, fps, {})) {
+    for (; number <= wanted; ++number) EXPECT_TRUE(reader.next());
+    const Image frame = resize(reader.image(), size.height, size.width);
+    rgb.insert(rgb.end(), frame.rgb.begin(), frame.rgb.end());
+  }
+  return rgb;
+}
+
+// Both last 12 s at 30 frames a second, with a key frame every 12 frames. In the second, most key frames are
+// no IDR pictures: frames after them in the file are shown before them.
+TEST(VideoTest, PassingOverFramesGivesTheSameFrames) {
+  for (const char* const name : {"groups.mp4", "open-groups.mp4"}) {
+    SCOPED_TRACE(name);
+    const auto encoded = test::media_file(name);
+    const Pixels pixels = read_video(encoded, {}, "videos[0]");
+    EXPECT_EQ(pixels.frames, 24);
+    EXPECT_TRUE(pixels.rgb == frames_by_decoding_all(encoded, 360, 30, {pixels.height, pixels.width}));
+  }
+}
+
+TEST(VideoTest, OnlyTheGroupsOfWantedFramesAreDecoded) {
+  MediaOptions options;
+  options.max_decoded_frames = 200;
+  EXPECT_EQ(read_video(test::media_file("groups.mp4"), options, "videos[0]").frames, 24);
+  EXPECT_THROW(read_video(test::media_file("open-groups.mp4"), options, "videos[0]"), Error);
+}
+
+// The index promises frames that a file cut short does not hold: the reader starts anew and decodes what is
+// there.
+TEST(VideoTest, AFileCutShortGivesTheFramesThatAreThere) {
+  auto encoded = test::media_file("groups.mp4");
+  const size_t moov = position_of(encoded, "moov");
+  const size_t mdat = position_of(encoded, "mdat");
+  ASSERT_LT(mdat, moov);  // so the index can be kept
+  const size_t cut = mdat + (moov - mdat) / 2;
+  std::fill(encoded.begin() + static_cast<std::ptrdiff_t>(cut),
+            encoded.begin() + static_cast<std::ptrdiff_t>(moov - 4), std::byte{0});
+  const Pixels pixels = read_video(encoded, {}, "videos[0]");
+  const Pixels whole = read_video(test::media_file("groups.mp4"), {}, "videos[0]");
+  ASSERT_GE(pixels.frames, 8);
+  ASSERT_LE(pixels.frames, 16);
+  const size_t first_half = pixels.rgb.size() / static_cast<size_t>(pixels.frames) * 8;
+  EXPECT_TRUE(std::equal(pixels.rgb.begin(), pixels.rgb.begin() + static_cast<std::ptrdiff_t>(first_half),
+                         whole.rgb.begin()));
 }
 
 }  // namespace
