@@ -11,14 +11,15 @@
 
 #include "base/error.h"
 #include "cli/answer_file.h"
-#include "cli/line_reader.h"
+#include "cli/batch_input.h"
+#include "cli/csv_requests.h"
+#include "cli/input.h"
 #include "cli/progress_bar.h"
 #include "cli/units.h"
 
 namespace d3::cli {
 namespace {
 
-constexpr size_t kMaxLineBytes = size_t{64} << 20;
 constexpr int64_t kMostShownErrors = 20;
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
@@ -43,8 +44,8 @@ class Report {
  public:
   Report(const Context& context, uint64_t bytes) : bytes_(bytes), bar_(context.err, "batch") {}
 
-  void begin(int64_t last_line, const std::string& output) {
-    if (last_line > 0) bar_.notice(fmt::format("going on after line {} of {}", last_line, output));
+  void begin(int64_t answered, const char* unit, const std::string& output) {
+    if (answered > 0) bar_.notice(fmt::format("going on after {} {} of {}", unit, answered, output));
   }
 
   void bad(int64_t line, const std::string& message) {
@@ -85,8 +86,6 @@ class Report {
   int64_t bad_ = 0;
 };
 
-bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r") == std::string::npos; }
-
 }  // namespace
 
 CLI::App* BatchCommand::add_to(CLI::App& app) {
@@ -94,61 +93,101 @@ CLI::App* BatchCommand::add_to(CLI::App& app) {
   model_.add_to(*command);
   command
       ->add_option("REQUESTS", input_,
-                   "Requests as POST /v1/systemone takes them, one JSON object a line; - for standard input")
+                   "Requests as POST /v1/systemone takes them, one JSON object a line, or with --questions a "
+                   "table whose rows are asked about; - for standard input")
       ->required()
       ->type_name("");
   command
-      ->add_option("-o,--output", output_, "Where the answers go, a line for each request in the same order")
+      ->add_option("-o,--output", output_,
+                   "Where the answers go, a line or row for each request in the same order")
       ->required()
       ->type_name("FILE");
   command->add_flag("--restart", restart_, "Write the output anew, instead of going on after its last line");
+  add_table_options(*command);
   command->footer(
       "An answer is the body of POST /v1/systemone with its request's line number before it. A line that "
       "cannot be\n"
       "answered gets {\"line\":N,\"error\":{..}}; the exit code is then 1. Stopped at any moment and run "
       "again, it goes\n"
-      "on after the last line of the output.\n"
-      "Example: d3 batch ./nano requests.jsonl -o answers.jsonl");
+      "on after the last line of the output. A table's first row names its columns; the output has them all, "
+      "and the\n"
+      "decisions and their probabilities behind them.\n"
+      "Examples: d3 batch ./nano requests.jsonl -o answers.jsonl\n"
+      "          d3 batch ./nano tickets.csv --questions questions.json -o answered.csv");
   return command;
+}
+
+void BatchCommand::add_table_options(CLI::App& app) {
+  CLI::Option* questions = app.add_option(
+      "--questions", questions_,
+      "REQUESTS is a table (CSV), and these are the questions about each row: a file with a JSON object as a "
+      "request's `questions`");
+  questions->type_name("FILE")->group("Tables");
+  app.add_option("--state-column", state_columns_,
+                 "The column whose text is the state; repeated: an object of these columns. Without it, an "
+                 "object of all columns")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->needs(questions)
+      ->group("Tables");
+  app.add_option("--delimiter", delimiter_,
+                 "What stands between fields: a character, or tab. Without it a tab in files named .tsv, a "
+                 "comma in others")
+      ->type_name("CHARACTER")
+      ->needs(questions)
+      ->group("Tables");
+  app.add_flag("--probabilities", probabilities_, "A column for every option's probability too")
+      ->needs(questions)
+      ->group("Tables");
+}
+
+char BatchCommand::delimiter() const {
+  if (delimiter_.empty()) return input_.ends_with(".tsv") ? '\t' : ',';
+  return delimiter_ == "tab" || delimiter_ == "\\t" ? '\t' : delimiter_.front();
+}
+
+void BatchCommand::check_options() const {
+  if (!is_table() && (input_.ends_with(".csv") || input_.ends_with(".tsv")))
+    throw UsageError(fmt::format("{} is a table: --questions says what to ask about its rows", input_));
+  const char c = delimiter();
+  const bool is_one = delimiter_.size() <= 1 || c == '\t';
+  if (!is_one || c == '"' || c == '\n' || c == '\r' || static_cast<unsigned char>(c) > 127)
+    throw UsageError(fmt::format("--delimiter {} is neither one character of ASCII nor tab", delimiter_));
 }
 
 engine::LoadOptions BatchCommand::load_options(const Context& context) const {
   engine::LoadOptions options = model_.load_options(context);
   options.engine.max_queued_requests = BatchOptions{}.max_requests + 1;
   options.engine.max_queue_time = std::chrono::milliseconds(0);  // the batch itself waits for room
+  options.engine.whole_requests = true;  // a batch that was stopped ends as one that was not
   return options;
 }
 
 int BatchCommand::run(const Context& context) {
-  const File input = open_input(input_, context);
+  check_options();
+  const File file = open_input(input_, context);
   AnswerFile output(output_, restart_);
+  std::unique_ptr<BatchInput> input;
+  if (is_table())
+    input = std::make_unique<TableInput>(file.get(), input_, read_file(questions_), state_columns_,
+                                         CsvForm{.delimiter = delimiter(), .probabilities = probabilities_});
+  else
+    input = std::make_unique<LineInput>(file.get(), input_, model_.name());
+  const int64_t answered = input->go_on_with(output);
   const engine::LoadOptions options = load_options(context);
   const auto model = load_model(options, context);
-  Report report(context, size_of(input.get()));
-  report.begin(output.last_line(), output_);
+  Report report(context, size_of(file.get()));
+  report.begin(answered, input->unit(), output_);
   Batch batch(
-      *model,
-      {.names = {model_.name()},
-       .created = 0,
-       .max_model_len = {},
-       .takes_media = model->info().takes_media,
-       .description = {}},
+      *model, input->form(),
       {.max_requests = BatchOptions{}.max_requests,
        .max_tokens = std::max(BatchOptions{}.max_tokens, 16 * options.engine.max_batch_tokens)},
-      [&](const std::string& lines, const BatchProgress& progress) {
-        output.write(lines);
+      [&](const std::string& answers, const BatchProgress& progress) {
+        output.write(answers);
         report.show(progress);
       },
       [&](int64_t line, const std::string& message) { report.bad(line, message); });
-  LineReader reader(input.get(), input_, kMaxLineBytes);
-  while (const auto line = reader.next()) {
-    if (line->number <= output.last_line() || (!line->too_long && is_blank(line->text))) continue;
-    if (line->too_long)
-      batch.add_bad(line->number,
-                    Error(ErrorCode::kPayloadTooLarge, fmt::format("is longer than {} bytes", kMaxLineBytes)),
-                    line->end);
-    else
-      batch.add(line->number, line->text, line->end);
+  while (input->add_next(batch)) {
   }
   batch.finish();
   report.end();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/batch.h"
 #include "cli/command.h"
@@ -15,12 +16,20 @@ class BatchCommand : public Command {
   int run(const Context& context) override;
 
  private:
+  void add_table_options(CLI::App& app);
+  bool is_table() const { return !questions_.empty(); }
+  char delimiter() const;
+  void check_options() const;
   engine::LoadOptions load_options(const Context& context) const;
 
   ModelOptions model_;
   std::string input_;
   std::string output_;
   bool restart_ = false;
+  std::string questions_;  ///< a file
+  std::vector<std::string> state_columns_;
+  std::string delimiter_;  ///< as typed
+  bool probabilities_ = false;
 };
 
 }  // namespace d3::cli

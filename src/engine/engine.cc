@@ -27,7 +27,7 @@ Engine::Engine(std::unique_ptr<model::Executor> executor, double temperature, co
       options_(options),
       vision_cache_(options.vision_cache_bytes),
       media_encoder_(*executor_, vision_cache_),
-      queue_(options.max_batch_tokens) {
+      queue_(options.max_batch_tokens, options.whole_requests) {
   deadline_thread_ = std::thread([this] { watch_deadlines(); });
   batch_thread_ = std::thread([this] { run_batches(); });
 }

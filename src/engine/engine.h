@@ -29,6 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 struct EngineOptions {
   int64_t max_batch_tokens = 1024;    ///< tokens of one batch; a longer question runs alone
+  bool whole_requests = false;        ///< cut a request only where it alone exceeds a batch (engine/queue.h)
   size_t max_queued_requests = 1024;  ///< accepted and not yet answered; more are refused
   /// Refuse a request when the work before it and its own would take longer than this at the measured speed;
   /// 0: never. Where nothing waits or runs, any request is taken.

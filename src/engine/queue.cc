@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 namespace d3::engine {
 
-BatchQueue::BatchQueue(int64_t max_batch_tokens)
-    : max_batch_tokens_(std::max<int64_t>(1, max_batch_tokens)) {}
+BatchQueue::BatchQueue(int64_t max_batch_tokens, bool whole_requests)
+    : max_batch_tokens_(std::max<int64_t>(1, max_batch_tokens)), whole_requests_(whole_requests) {}
 
 void BatchQueue::push(uint64_t id, std::vector<int64_t> question_tokens) {
   for (const int64_t tokens : question_tokens) tokens_ += tokens;
@@ -16,6 +17,7 @@ void BatchQueue::push(uint64_t id, std::vector<int64_t> question_tokens) {
 }
 
 std::vector<Slice> BatchQueue::next_batch() {
+  if (whole_requests_) return next_batch_of_whole_requests();
   std::move(yielded_.begin(), yielded_.end(), std::back_inserter(waiting_));
   yielded_.clear();
   Batch batch{.room = max_batch_tokens_, .slices = {}};
@@ -37,6 +39,20 @@ std::vector<Slice> BatchQueue::next_batch() {
     if (!entry.done()) break;
   }
   std::erase_if(yielded_, [](const Entry& entry) { return entry.done(); });
+  return std::move(batch.slices);
+}
+
+std::vector<Slice> BatchQueue::next_batch_of_whole_requests() {
+  Batch batch{.room = max_batch_tokens_, .slices = {}};
+  while (!waiting_.empty()) {
+    Entry& entry = waiting_.front();
+    const auto left = entry.question_tokens.begin() + static_cast<std::ptrdiff_t>(entry.next);
+    const int64_t tokens = std::accumulate(left, entry.question_tokens.end(), int64_t{0});
+    if (!batch.slices.empty() && tokens > batch.room) break;
+    while (!entry.done() && fits(batch, entry)) take(batch, entry);
+    if (!entry.done()) break;
+    waiting_.pop_front();
+  }
   return std::move(batch.slices);
 }
 

@@ -24,9 +24,13 @@ struct Slice {
 ///    tokens, and a request of up to one budget is never overtaken by a later one.
 ///  - Room that nobody else wants goes to those that were put back: while there is work, batches are full.
 /// A question longer than the budget runs in a batch of its own.
+///
+/// `whole_requests`: requests run strictly in order of arrival, and one that a batch has no room for waits
+/// for the next batch, which it begins. How a request is cut then depends on nothing but itself, and so do
+/// the last digits of its answers (a prefix that questions share is computed once in a batch).
 class BatchQueue {
  public:
-  explicit BatchQueue(int64_t max_batch_tokens);
+  explicit BatchQueue(int64_t max_batch_tokens, bool whole_requests = false);
 
   /// question_tokens: the length of every question's prompt, at least one, all positive.
   void push(uint64_t id, std::vector<int64_t> question_tokens);
@@ -54,11 +58,13 @@ class BatchQueue {
     std::vector<Slice> slices;
   };
 
+  std::vector<Slice> next_batch_of_whole_requests();
   bool fits(const Batch& batch, const Entry& entry) const;
   int64_t cost(const Entry& entry) const;
   void take(Batch& batch, Entry& entry);
 
   int64_t max_batch_tokens_;
+  bool whole_requests_;
   int64_t tokens_ = 0;
   std::deque<Entry> waiting_;  // in order of arrival or return
   std::deque<Entry> yielded_;  // out of credit in the last batch; they return to waiting_ when it has ended

@@ -126,14 +126,7 @@ TEST_F(CliBatch, GoesOnAfterBeingKilled) {
   const ProcessResult result = batch();
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("d3: going on after line "));
-  const auto lines = lines_of(content_of(path("out")));
-  const auto expected = lines_of(whole);
-  ASSERT_EQ(lines.size(), expected.size());
-  for (size_t i = 0; i < lines.size(); ++i) {
-    EXPECT_EQ(lines[i].substr(0, lines[i].find(',')), expected[i].substr(0, expected[i].find(',')));
-    // The batches are cut elsewhere, which may change the last digits.
-    EXPECT_LE(test::largest_gap(test::probabilities_of(lines[i]), test::probabilities_of(expected[i])), 1e-5);
-  }
+  EXPECT_EQ(content_of(path("out")), whole);
   EXPECT_THAT(result.err,
               HasSubstr("d3: " + std::to_string(kCount - static_cast<int>(there)) + " lines and "));
 }
@@ -162,7 +155,7 @@ TEST_F(CliBatch, LeavesOtherFilesAlone) {
     std::ofstream(path("out")) << content;
     const ProcessResult result = batch();
     EXPECT_EQ(result.exit_code, 1);
-    EXPECT_THAT(result.err, HasSubstr("holds what no batch has written"));
+    EXPECT_THAT(result.err, HasSubstr("holds what no batch like this has written"));
     EXPECT_EQ(content_of(path("out")), content);
   }
 }

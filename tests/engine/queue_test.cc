@@ -180,5 +180,28 @@ TEST(BatchQueue, KeepsItsPromisesUnderRandomArrivals) {
   EXPECT_TRUE(arrivals.queue().empty());
 }
 
+TEST(BatchQueue, CutsARequestByItselfAlone) {
+  // The request under test runs as the same slices whatever came before it.
+  for (const std::vector<int64_t>& before :
+       {std::vector<int64_t>{}, {100}, {10}, {60}, {99}, {30, 30}, {200, 40}}) {
+    BatchQueue queue(100, true);
+    if (!before.empty()) queue.push(1, before);
+    queue.push(2, {30, 30});
+    queue.push(3, {40, 50, 20, 120, 10});
+    queue.push(4, {5});
+    std::vector<Slice> two;
+    std::vector<Slice> three;
+    while (!queue.empty()) {
+      for (const Slice& slice : queue.next_batch()) {
+        if (slice.id == 2) two.push_back(slice);
+        if (slice.id == 3) three.push_back(slice);
+      }
+    }
+    EXPECT_THAT(two, ElementsAre(Slice{2, 0, 2}));
+    EXPECT_THAT(three, ElementsAre(Slice{3, 0, 2}, Slice{3, 2, 1}, Slice{3, 3, 1}, Slice{3, 4, 1}));
+    EXPECT_EQ(queue.token_count(), 0);
+  }
+}
+
 }  // namespace
 }  // namespace d3::engine
