@@ -47,7 +47,10 @@ class Client {
 
   int fd() const { return fd_.get(); }
 
+  size_t asked() const { return asked_; }
+
   void ask() {
+    ++asked_;
     start_ = Clock::now();
     for (std::string_view rest = request_; !rest.empty();) {
       const ssize_t sent = ::send(fd_.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
@@ -56,10 +59,10 @@ class Client {
     }
   }
 
-  /// Reads what has come. True when an answer is complete.
-  bool receive() {
+  /// Reads what has come, or with `flags` 0 waits for some. True when an answer is complete.
+  bool receive(int flags = MSG_DONTWAIT) {
     std::array<char, 8192> bytes;
-    const ssize_t got = ::recv(fd_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+    const ssize_t got = ::recv(fd_.get(), bytes.data(), bytes.size(), flags);
     if (got == 0) throw std::runtime_error("the server closed a connection");
     if (got < 0) {
       if (errno == EAGAIN) return false;
@@ -71,6 +74,7 @@ class Client {
     return input_.size() >= head + 4 + content_length(std::string_view(input_).substr(0, head));
   }
 
+  const std::string& answer() const { return input_; }
   /// The status and the time of the answer that is complete.
   std::pair<int, double> take() {
     const int status = std::stoi(input_.substr(9, 3));
@@ -91,6 +95,7 @@ class Client {
   FileDescriptor fd_;
   const std::string& request_;
   std::string input_;
+  size_t asked_ = 0;
   Clock::time_point start_;
 };
 
@@ -101,20 +106,26 @@ double LoadResult::percentile(double share) const {
   return milliseconds[static_cast<size_t>(share * static_cast<double>(milliseconds.size() - 1))];
 }
 
-LoadResult run_load(uint16_t port, const std::string& request, size_t count,
-                    std::chrono::milliseconds duration) {
+std::string ask_once(uint16_t port, const std::string& request) {
+  Client client(port, request);
+  client.ask();
+  while (!client.receive(0)) continue;
+  return client.answer();
+}
+
+LoadResult run_load(uint16_t port, const std::string& request, const LoadPlan& plan) {
   const FileDescriptor epoll(opened(::epoll_create1(EPOLL_CLOEXEC)));
   std::vector<std::unique_ptr<Client>> clients;
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < plan.clients; ++i) {
     clients.push_back(std::make_unique<Client>(port, request));
     epoll_event event{.events = EPOLLIN, .data = {.u64 = i}};
     if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, clients.back()->fd(), &event) != 0) fail("epoll_ctl");
   }
   LoadResult result;
   const auto start = Clock::now();
-  const auto end = start + duration;
+  const auto end = start + plan.duration;
   for (auto& client : clients) client->ask();
-  size_t waiting = count;
+  size_t waiting = plan.clients;
   std::array<epoll_event, 64> events;
   while (waiting > 0) {
     const int ready = ::epoll_wait(epoll.get(), events.data(), static_cast<int>(events.size()), -1);
@@ -125,7 +136,7 @@ LoadResult run_load(uint16_t port, const std::string& request, size_t count,
       ++result.answers;
       if (status != 200) ++result.failed;
       result.milliseconds.push_back(time);
-      if (Clock::now() < end)
+      if (plan.rounds ? client.asked() < *plan.rounds : Clock::now() < end)
         client.ask();
       else
         --waiting;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,18 @@ struct LoadResult {
   double percentile(double share) const;
 };
 
-/// `clients` connections to 127.0.0.1, each of which sends `request` (a whole HTTP/1.1 request) again as soon
-/// as it has its answer (with content-length). Throws std::runtime_error when the server closes a connection.
-LoadResult run_load(uint16_t port, const std::string& request, size_t clients,
-                    std::chrono::milliseconds duration);
+/// One answer as it came, head and body.
+std::string ask_once(uint16_t port, const std::string& request);
+
+struct LoadPlan {
+  size_t clients = 1;
+  std::chrono::milliseconds duration{5000};
+  std::optional<size_t> rounds = {};  ///< that many requests of each client, instead of a time
+};
+
+/// Connections to 127.0.0.1, each of which sends `request` (a whole HTTP/1.1 request) again as soon as it has
+/// its answer (with content-length). Returns when all are answered. Throws std::runtime_error when the server
+/// closes a connection.
+LoadResult run_load(uint16_t port, const std::string& request, const LoadPlan& plan);
 
 }  // namespace d3::bench
