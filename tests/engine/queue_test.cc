@@ -203,5 +203,68 @@ TEST(BatchQueue, CutsARequestByItselfAlone) {
   }
 }
 
+// docs/serving.md: what a client waits while 63 others ask again as soon as they are answered. The wait is
+// counted in batches after the one that runs when the request comes; the last is its own.
+class BusyQueue {
+ public:
+  static constexpr size_t kOthers = 63;
+
+  explicit BusyQueue(std::vector<int64_t> asked_by_others) : asked_by_others_(std::move(asked_by_others)) {
+    for (uint64_t id = 1; id <= kOthers; ++id) ask(id);
+    for (int i = 0; i < 500; ++i) run_batch();
+  }
+
+  size_t wait_of(int64_t tokens) {
+    queue_.push(kProbe, {tokens});
+    size_t batches = 1;
+    while (!run_batch()) ++batches;
+    return batches;
+  }
+
+  /// Whether the probe was in it. Others come back when their last question has run.
+  bool run_batch() {
+    bool probe = false;
+    for (const Slice& slice : queue_.next_batch()) {
+      probe |= slice.id == kProbe;
+      if (slice.id != kProbe && (left_[slice.id] -= slice.count) == 0) ask(slice.id);
+    }
+    return probe;
+  }
+
+ private:
+  static constexpr uint64_t kProbe = 0;
+
+  void ask(uint64_t id) {
+    left_[id] = asked_by_others_.size();
+    queue_.push(id, asked_by_others_);
+  }
+
+  BatchQueue queue_{100};
+  std::vector<int64_t> asked_by_others_;
+  std::map<uint64_t, size_t> left_;
+};
+
+std::vector<size_t> waits(BusyQueue queue) {
+  std::vector<size_t> waits;
+  for (int i = 0; i < 200; ++i) {
+    waits.push_back(queue.wait_of(30));
+    for (int j = 0; j < i % 7; ++j) queue.run_batch();
+  }
+  std::ranges::sort(waits);
+  return waits;
+}
+
+TEST(BatchQueue, ARequestWaitsNoMoreThanABatchForEachOfManyLongOnes) {
+  const std::vector<size_t> seen = waits(BusyQueue(questions(64, 50)));
+  EXPECT_LE(seen.back(), BusyQueue::kOthers + 1);
+  EXPECT_GE(seen[seen.size() / 2], BusyQueue::kOthers / 2) << "nobody was in its way";
+}
+
+TEST(BatchQueue, ARequestWaitsForTheBatchesThatManyShortOnesFill) {
+  const std::vector<size_t> seen = waits(BusyQueue({12}));  // eight to a batch
+  EXPECT_LE(seen.back(), (BusyQueue::kOthers + 7) / 8 + 1);
+  EXPECT_GE(seen[seen.size() / 2], BusyQueue::kOthers / 8 / 2) << "nobody was in its way";
+}
+
 }  // namespace
 }  // namespace d3::engine

@@ -42,7 +42,7 @@ constexpr size_t kRequests = 40;
 constexpr unsigned kLongState = 150;
 #else
 constexpr size_t kRequests = 200;
-constexpr unsigned kLongState = 1500;
+constexpr unsigned kLongState = 300;
 #endif
 constexpr double kTolerance = 1e-5;
 // The server waits 500 ms for requests that were on their way when it began to stop.
@@ -328,7 +328,8 @@ std::vector<std::jthread> start_clients(unsigned count, uint16_t port, const std
 }
 
 int soak(std::chrono::seconds duration, unsigned clients, const std::string& checkpoint) {
-  test::ServeProcess server({checkpoint, "--dtype", "float32", "--log-level", "warn"});
+  test::ServeProcess server(
+      {checkpoint, "--dtype", "float32", "--log-level", "warn", "--drain-timeout", "200"});
   server.wait_until_ready();
   Watch watch(server.pid());
   const std::vector<Known> known = ask_alone(server.port());

@@ -15,7 +15,7 @@
 namespace d3::test {
 namespace {
 
-constexpr timeval kTimeout{.tv_sec = 120, .tv_usec = 0};
+constexpr timeval kTimeout{.tv_sec = 300, .tv_usec = 0};
 
 std::string lower(std::string_view text) {
   std::string result(text);
