@@ -17,6 +17,7 @@ constexpr std::string_view kVideos =
     R"({"type":["array","null"],"items":{"$ref":"#/components/schemas/VideoUrl"}})";
 constexpr std::string_view kNoAssets = R"({"type":"null"})";
 constexpr std::string_view kAssets = R"({"$ref":"#/components/schemas/Assets"})";
+constexpr std::string_view kAssetPart = R"({"type":"string","contentMediaType":"application/octet-stream"})";
 constexpr std::string_view kTextParts =
     R"([{"$ref":"#/components/schemas/TextPart"},{"$ref":"#/components/schemas/JsonPart"}])";
 constexpr std::string_view kAllParts =
@@ -45,7 +46,7 @@ std::string quoted(std::string_view text) {
 
 std::string write_openapi(const ServedModel& model, std::string_view version, bool wants_key) {
   // Strings of the text, by what stands between their quotes.
-  const std::array<std::pair<std::string_view, std::string>, 8> places{{
+  const std::array<std::pair<std::string_view, std::string>, 9> places{{
       {"version", quoted(version)},
       {"security", wants_key ? R"([{"key":[]}])" : "[]"},
       {"systemone_models", names_and(model, ",\"\"," + quoted(kSdkDefaultModel) + ",null")},
@@ -53,6 +54,7 @@ std::string write_openapi(const ServedModel& model, std::string_view version, bo
       {"images", std::string(model.takes_media ? kImages : kNoMedia)},
       {"videos", std::string(model.takes_media ? kVideos : kNoMedia)},
       {"assets", std::string(model.takes_media ? kAssets : kNoAssets)},
+      {"form_parts", std::string(model.takes_media ? kAssetPart : "false")},
       {"parts", std::string(model.takes_media ? kAllParts : kTextParts)},
   }};
   std::string text;

@@ -44,10 +44,24 @@ def has_media(body):
 @schemathesis.hook
 def filter_case(_context, case):
     try:
-        if has_media(case.body):
+        body = case.body
+        if case.media_type == "multipart/form-data":
+            if set(body) != {"request"}:
+                return "request" not in body  # each other part belongs to an asset
+            body = body["request"]
+        if has_media(body):
             return False
-        questions = case.body["questions"]
+        questions = body["questions"]
         return not any(breaks_rule(question) for question in (
             questions.values() if isinstance(questions, dict) else questions))
     except (AttributeError, KeyError, TypeError):
         return True  # broken otherwise, on purpose
+
+
+@schemathesis.hook
+def before_call(_context, case, _kwargs):
+    """A link's `model` belongs into the request also where that is a part of a form."""
+    if case.media_type == "multipart/form-data" and isinstance(case.body, dict):
+        request = case.body.get("request")
+        if "model" in case.body and isinstance(request, dict):
+            request["model"] = case.body.pop("model")

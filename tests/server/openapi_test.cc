@@ -82,6 +82,19 @@ TEST(OpenApi, HasEveryFieldAndLimit) {
     EXPECT_EQ(number(at(schema(openapi, name), {"properties", field, "maxItems"})), decision::kMaxLevels);
   }
   EXPECT_EQ(number(at(schema(openapi, "Assets"), {"maxProperties"})), api::kMaxAssets);
+  EXPECT_EQ(number(at(schema(openapi, "SystemOneForm"), {"maxProperties"})), api::kMaxParts);
+}
+
+TEST(OpenApi, HasFormsWhereTheyAreTaken) {
+  const Value openapi = description();
+  EXPECT_THAT(names(at(openapi, {"paths", "/v1/systemone", "post", "requestBody", "content"})),
+              ElementsAre("application/json", "multipart/form-data"));
+  EXPECT_THAT(names(at(openapi, {"paths", "/v1/decisions", "post", "requestBody", "content"})),
+              ElementsAre("application/json"));
+  // Parts beside the request are images.
+  EXPECT_FALSE(at(schema(openapi, "SystemOneForm"), {"additionalProperties"}).as_bool());
+  EXPECT_EQ(at(schema(description(true), "SystemOneForm"), {"additionalProperties", "type"}).as_string(),
+            "string");
 }
 
 TEST(OpenApi, HasEveryStatus) {
