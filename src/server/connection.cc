@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -219,7 +220,13 @@ void Connection::make_room(size_t size) {
   const RequestHead& head = reader_.head();
   const size_t announced = std::min<uint64_t>(head.content_length.value_or(SIZE_MAX), SIZE_MAX);
   const size_t next = std::max(size, std::min(announced, std::max(kFirstBodySize, 2 * now)));
-  if (body_->lease.grow(next - now)) return body_->bytes.reserve(next);
+  if (body_->lease.grow(next - now)) {
+    try {
+      return body_->bytes.reserve(next);
+    } catch (const std::bad_alloc&) {  // as if the budget were smaller
+      service_.log().error("{} no memory for a body of {} bytes", head.request_id, next);
+    }
+  }
   const Error error(ErrorCode::kOverloaded, "too many large requests are being read; try again later");
   if (head.content_length.value_or(0) > kDiscardLimit) throw Error(error);
   refusal_ = service_.refuse(head, error);
