@@ -1,10 +1,11 @@
 #include "cli/app.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -12,10 +13,12 @@
 #include "cli/ask_command.h"
 #include "cli/batch_command.h"
 #include "cli/bench_command.h"
+#include "cli/describe_commands.h"
 #include "cli/hub_commands.h"
 #include "cli/inspect_command.h"
 #include "cli/prompt_command.h"
 #include "cli/serve_command.h"
+#include "cli/settings.h"
 #include "cli/tokenize_command.h"
 
 namespace d3::cli {
@@ -35,13 +38,51 @@ int finish(const Context& context, int code) {
   return fail(context, fmt::format("cannot write to standard output: {}", std::strerror(errno)), kFailure);
 }
 
+/// Names beside each option the variable that may give it.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_desc(const CLI::Option* option) const override {
+    std::string text = CLI::Formatter::make_option_desc(option);
+    if (is_configurable(*option)) text += fmt::format(" [{}]", variable_of(*option));
+    return text;
+  }
+};
+
+/// What every command takes.
+struct CommonOptions {
+  std::string config;  // read by Settings
+  std::string color = "auto";
+
+  void add_to(CLI::App& app) {
+    app.add_option("--config", config,
+                   "A file with options (TOML), instead of ~/.config/d3/config.toml and /etc/d3/config.toml "
+                   "[D3_CONFIG]")
+        ->type_name("FILE");
+    app.add_option("--color", color, "Colours: on a terminal where NO_COLOR is not set, or always, or never")
+        ->type_name("auto|always|never")
+        ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
+        ->capture_default_str();
+  }
+
+  Context apply_to(Context context) const {
+    for (Output* output : {&context.out, &context.err})
+      if (color != "auto") output->colour = color == "always";
+    return context;
+  }
+};
+
 }  // namespace
 
 int run(int argc, const char* const* argv, const Context& context) {
   CLI::App app("Answers questions about a state with Decision 3.0 models.", "d3");
   app.set_version_flag("--version", "d3 " D3_VERSION);
   app.require_subcommand(1);
-  app.footer("Run `d3 COMMAND --help` for a command's options.\nExit codes: 0 success, 1 failure, 2 usage.");
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.footer(
+      "Run `d3 COMMAND --help` for a command's options. Each option may come from the environment (the "
+      "variable\n"
+      "in brackets) or a file too: the command line counts before the environment, that before the file.\n"
+      "Exit codes: 0 success, 1 failure, 2 usage.");
   ServeCommand serve;
   AskCommand ask;
   InspectCommand inspect;
@@ -52,21 +93,24 @@ int run(int argc, const char* const* argv, const Context& context) {
   ListCommand list;
   RemoveCommand remove;
   BenchCommand bench;
-  std::array<std::pair<Command*, CLI::App*>, 10> commands{{{&serve, nullptr},
-                                                           {&ask, nullptr},
-                                                           {&batch, nullptr},
-                                                           {&inspect, nullptr},
-                                                           {&tokenize, nullptr},
-                                                           {&prompt, nullptr},
-                                                           {&pull, nullptr},
-                                                           {&list, nullptr},
-                                                           {&remove, nullptr},
-                                                           {&bench, nullptr}}};
-  for (auto& [command, parsed] : commands) parsed = command->add_to(app);
+  CompletionCommand completion;
+  ManualCommand manual;
+  std::vector<std::pair<Command*, CLI::App*>> commands;
+  CommonOptions common;
+  common.add_to(app);
+  for (Command* command :
+       std::initializer_list<Command*>{&serve, &ask, &batch, &inspect, &tokenize, &prompt, &pull, &list,
+                                       &remove, &bench, &completion, &manual}) {
+    commands.emplace_back(command, command->add_to(app));
+    common.add_to(*commands.back().second);
+  }
+  Settings settings(app, context);
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> arguments = settings.complete({argv + std::min(argc, 1), argv + argc});
+    std::ranges::reverse(arguments);  // as CLI11 takes them
+    app.parse(std::move(arguments));
     for (const auto& [command, parsed] : commands)
-      if (parsed->parsed()) return finish(context, command->run(context));
+      if (parsed->parsed()) return finish(context, command->run(common.apply_to(context)));
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
     context.out.print(chosen.empty() ? app.help() : chosen.front()->help("d3"));
@@ -78,7 +122,7 @@ int run(int argc, const char* const* argv, const Context& context) {
     if (app.get_subcommands().empty() && !app.remaining().empty())
       return fail(context, fmt::format("there is no command {} (see --help)", app.remaining().front()),
                   kUsage);
-    return fail(context, std::string(error.what()) + " (see --help)", kUsage);
+    return fail(context, settings.explain(error.what()) + " (see --help)", kUsage);
   } catch (const UsageError& error) {
     return fail(context, std::string(error.what()) + " (see --help)", kUsage);
   } catch (const std::exception& error) {

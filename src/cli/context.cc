@@ -1,6 +1,7 @@
 #include "cli/context.h"
 
 #include <cstdlib>
+#include <optional>
 
 #include <fcntl.h>
 #include <pwd.h>
@@ -20,6 +21,22 @@ std::string home_directory() {
   if (const auto home = environment("HOME")) return *home;
   const passwd* user = ::getpwuid(::getuid());
   return user != nullptr ? user->pw_dir : "/";
+}
+
+std::map<std::string, std::string> own_variables() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const size_t equals = text.find('=');
+    if (text.starts_with("D3_") && equals != std::string_view::npos && equals + 1 < text.size())
+      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
+
+std::filesystem::path config_home() {
+  if (const auto home = environment("XDG_CONFIG_HOME")) return *home;
+  return std::filesystem::path(home_directory()) / ".config";
 }
 
 bool locale_is_utf8() {
@@ -54,7 +71,8 @@ Context process_context() {
           .err = output(stderr),
           .in = stdin,
           .in_is_terminal = ::isatty(::fileno(stdin)) == 1,
-          .api_key = environment("D3_API_KEY"),
+          .variables = own_variables(),
+          .config_files = {config_home() / "d3/config.toml", "/etc/d3/config.toml"},
           .cpu_target = environment("D3_CPU_TARGET").value_or(""),
           .hub = hub::settings_from([](const std::string& name) { return environment(name.c_str()); },
                                     home_directory())};

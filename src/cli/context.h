@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdio>
-#include <optional>
+#include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hub/settings.h"
 
@@ -28,9 +30,10 @@ struct Context {
   Output err;  ///< progress, log and errors
   std::FILE* in = nullptr;
   bool in_is_terminal = false;
-  std::optional<std::string> api_key;  ///< D3_API_KEY
-  std::string cpu_target;              ///< D3_CPU_TARGET, empty when not set
-  hub::Settings hub;                   ///< as Hugging Face's client reads its environment
+  std::map<std::string, std::string> variables;     ///< D3_..; none is empty
+  std::vector<std::filesystem::path> config_files;  ///< that may be there, the one that counts more first
+  std::string cpu_target;                           ///< D3_CPU_TARGET, empty when not set
+  hub::Settings hub;                                ///< as Hugging Face's client reads its environment
 };
 
 /// The process's own streams and environment.

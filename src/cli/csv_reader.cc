@@ -72,6 +72,7 @@ bool CsvReader::read_quoted(CsvRow& row) {
     if (quote == std::string_view::npos) continue;
     take();
     if (peek() != '"') return true;
+    if (!has_room(row, 1)) return false;
     take_text(row, 1);
   }
 }

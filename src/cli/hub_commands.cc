@@ -41,11 +41,18 @@ int PullCommand::run(const Context& context) {
 }
 
 CLI::App* ListCommand::add_to(CLI::App& app) {
-  return app.add_subcommand("list", "List the decision models in the cache");
+  CLI::App* command = app.add_subcommand("list", "List the decision models in the cache");
+  command->add_flag("--names", names_, "Their names alone, as other commands take them");
+  return command;
 }
 
 int ListCommand::run(const Context& context) {
   const auto models = hub::list_models(context.hub.cache);
+  if (names_) {
+    for (const hub::CachedModel& model : models)
+      context.out.print(model.repo + (model.revision == "main" ? "" : '@' + model.revision) + '\n');
+    return kSuccess;
+  }
   if (models.empty()) {
     context.err.print(fmt::format("d3: no decision models in {}\n", context.hub.cache.string()));
     return kSuccess;

@@ -22,6 +22,9 @@ class ListCommand : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override;
   int run(const Context& context) override;
+
+ private:
+  bool names_ = false;
 };
 
 class RemoveCommand : public Command {

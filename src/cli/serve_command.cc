@@ -23,6 +23,14 @@ milliseconds to_milliseconds(double seconds) { return milliseconds(static_cast<i
 
 double to_seconds(milliseconds time) { return std::chrono::duration<double>(time).count(); }
 
+void add_seconds(CLI::App& app, const char* name, double& seconds, milliseconds standard, const char* help) {
+  seconds = to_seconds(standard);
+  app.add_option(name, seconds, help)
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.001, 1e6).description(""))
+      ->capture_default_str();
+}
+
 /// The names clients may use: those chosen, or the path as typed and what the manifest says.
 std::vector<std::string> names_of(const std::vector<std::string>& chosen, const std::string& directory,
                                   const engine::ModelInfo& info) {
@@ -80,8 +88,8 @@ void ServeCommand::add_access(CLI::App& app) {
       ->type_name("NAME")
       ->allow_extra_args(false);
   app.add_option("--api-key", api_keys_,
-                 "Answer only requests with `Authorization: Bearer KEY` (may be repeated). The environment "
-                 "variable D3_API_KEY does the same and is not seen by other users of the machine")
+                 "Answer only requests with `Authorization: Bearer KEY` (may be repeated). The variable "
+                 "and a file are not seen by other users of the machine")
       ->type_name("KEY")
       ->allow_extra_args(false);
   app.add_option("--api-key-file", api_key_file_,
@@ -105,6 +113,7 @@ void ServeCommand::add_limits(CLI::App& app) {
   const server::ServerOptions server;
   const engine::EngineOptions engine;
   max_body_ = server.max_body;
+  max_header_ = server.max_header;
   max_connections_ = server.max_connections;
   drain_timeout_ = to_seconds(server.drain_timeout);
   max_queue_ = engine.max_queued_requests;
@@ -113,6 +122,15 @@ void ServeCommand::add_limits(CLI::App& app) {
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(false).description(""))
       ->default_str("64MiB");
+  app.add_option("--max-header", max_header_, "Most bytes of a request's line and headers")
+      ->type_name("BYTES")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->check(CLI::Range(size_t{256}, size_t{1} << 20U).description(""))
+      ->default_str("16KiB");
+  app.add_option("--workers", workers_, "Threads that parse and tokenize; 0: as many as the CPUs, at most 4")
+      ->type_name("N")
+      ->check(CLI::Range(0, 256).description(""))
+      ->capture_default_str();
   app.add_option("--max-connections", max_connections_, "Most clients at once")
       ->type_name("N")
       ->check(CLI::Range(1, 1'000'000).description(""))
@@ -131,6 +149,14 @@ void ServeCommand::add_limits(CLI::App& app) {
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e6).description(""))
       ->capture_default_str();
+  add_seconds(app, "--idle-timeout", idle_timeout_, server.idle_timeout,
+              "Seconds between two requests of a connection");
+  add_seconds(app, "--header-timeout", header_timeout_, server.header_timeout,
+              "Seconds from a request's first byte to the end of its headers");
+  add_seconds(app, "--body-timeout", body_timeout_, server.body_timeout,
+              "Seconds without a byte of a request's body");
+  add_seconds(app, "--write-timeout", write_timeout_, server.write_timeout,
+              "Seconds in which a client takes the whole answer");
   app.add_option("--drain-timeout", drain_timeout_,
                  "Seconds to answer what was accepted when the server is stopped")
       ->type_name("SECONDS")
@@ -142,7 +168,7 @@ server::LogFormat ServeCommand::log_format() const {
   return log_format_ == "json" ? server::LogFormat::kJson : server::LogFormat::kText;
 }
 
-server::ServerOptions ServeCommand::server_options(const Context& context) const {
+server::ServerOptions ServeCommand::server_options() const {
   server::ServerOptions options;
   options.host = host_;
   options.port = port_;
@@ -151,15 +177,20 @@ server::ServerOptions ServeCommand::server_options(const Context& context) const
   options.tls_certificate = tls_certificate_;
   options.tls_key = tls_key_;
   options.api_keys = api_keys_;
-  if (context.api_key) options.api_keys.push_back(*context.api_key);
   if (!api_key_file_.empty())
     std::ranges::move(server::read_api_keys(api_key_file_), std::back_inserter(options.api_keys));
   options.cors_origins = cors_origins_;
   options.log_format = log_format();
   options.max_body = max_body_;
+  options.max_header = max_header_;
+  options.workers = workers_;
   options.max_pending_body_bytes = std::max(options.max_pending_body_bytes, 2 * max_body_);
   options.max_connections = max_connections_;
   if (request_timeout_ > 0) options.request_timeout = to_milliseconds(request_timeout_);
+  options.idle_timeout = to_milliseconds(idle_timeout_);
+  options.header_timeout = to_milliseconds(header_timeout_);
+  options.body_timeout = to_milliseconds(body_timeout_);
+  options.write_timeout = to_milliseconds(write_timeout_);
   options.drain_timeout = to_milliseconds(drain_timeout_);
   return options;
 }
@@ -174,7 +205,7 @@ engine::LoadOptions ServeCommand::load_options(const Context& context) const {
 
 int ServeCommand::run(const Context& context) {
   const auto log = make_log(log_level_, log_format());
-  server::Server server(server_options(context), log);
+  server::Server server(server_options(), log);
   context.out.print(fmt::format("d3: listening on {}\n", server.url()));
   context.out.flush();
   const bool in_time = server.run([&](const std::function<void(double)>& report) {

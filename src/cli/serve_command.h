@@ -22,7 +22,7 @@ class ServeCommand : public Command {
   void add_access(CLI::App& app);
   void add_limits(CLI::App& app);
   server::LogFormat log_format() const;
-  server::ServerOptions server_options(const Context& context) const;
+  server::ServerOptions server_options() const;
   engine::LoadOptions load_options(const Context& context) const;
 
   ModelOptions model_;
@@ -39,6 +39,12 @@ class ServeCommand : public Command {
   std::string log_level_ = "info";
   std::string log_format_ = "text";
   size_t max_body_ = 0;
+  size_t max_header_ = 0;
+  int workers_ = 0;
+  double idle_timeout_ = 0;
+  double header_timeout_ = 0;
+  double body_timeout_ = 0;
+  double write_timeout_ = 0;
   size_t max_queue_ = 0;
   size_t max_connections_ = 0;
   double max_queue_seconds_ = 0;

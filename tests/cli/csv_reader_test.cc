@@ -82,6 +82,12 @@ TEST(CsvReaderTest, KeepsNothingOfRowsOverTheLimits) {
   EXPECT_THAT(rows[5].fields, ElementsAre("1", "2", "3"));
 }
 
+TEST(CsvReaderTest, CountsDoubledQuotes) {
+  const std::string quotes(24, '"');
+  EXPECT_EQ(rows_of(quotes + "\n", ',', {.max_bytes = 11})[0].fields[0], std::string(11, '"'));
+  EXPECT_EQ(rows_of(quotes + "\n", ',', {.max_bytes = 10})[0].fault, "is too long");
+}
+
 TEST(CsvReaderTest, ReadsFieldsOfAnyLength) {
   std::string field(200'000, 'x');
   field[65'535] = '"';  // at the end of a piece that is read at once
