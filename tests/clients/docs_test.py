@@ -1,12 +1,14 @@
-"""Every curl command and every Python example of the documentation does what the text beside it says."""
+"""Every command and every Python example of the documentation does what the text beside it says."""
 
+import csv
 import json
+import os
 import re
 import subprocess
 
 import pytest
 
-from server import ROOT
+from server import BIN, ROOT
 
 ADDRESS = "http://127.0.0.1:8000"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -26,6 +28,38 @@ def examples(language, word):
                 shown = following[2]
             line = text.count("\n", 0, block.start()) + 1
             yield pytest.param(block[2], shown, id=f"{page.name}:{line}")
+
+
+# Commands of the documentation that no test runs, by how they begin, and why.
+NOT_RUN = {
+    "./run serve": "fetches a model or serves until it is stopped; the curl commands ask such a server",
+    "./test": "this is it",
+    "tools/build": "builds, as the tests' own build has",
+    "d3 bench MODEL": "stands for any model and measures for minutes",
+    "build/release/bin/": "measures for minutes, with checkpoints of full size",
+    "python3 bench/": "measures for minutes, against PyTorch",
+    "python3 tools/compare_tokenizer.py": "compares for minutes, against transformers",
+}
+
+
+def commands():
+    """Fenced blocks without curl, and the text before each on its page."""
+    for page in PAGES:
+        text = page.read_text()
+        for block in BLOCK.finditer(text):
+            if block[1] in ("sh", "console", "bash") and "curl" not in block[2]:
+                line = text.count("\n", 0, block.start()) + 1
+                yield pytest.param(text[:block.start()], block[2], id=f"{page.name}:{line}")
+
+
+def write_shown_files(text, directory):
+    """The files that a page shows before a command: a block whose text before it ends with the name."""
+    end = 0
+    for block in BLOCK.finditer(text):
+        names = re.findall(r"`([\w-]+\.(?:json|jsonl|csv|tsv|toml))`", text[end:block.start()].split("\n\n")[-1])
+        end = block.end()
+        if block[1] in ("json", "csv", "toml") and names:
+            (directory / names[-1]).write_text(block[2])
 
 
 def keys(text):
@@ -58,6 +92,25 @@ def test_curl(server, takes_images, tmp_path, command, shown):
 @pytest.mark.parametrize("program, shown", list(examples("python", "127.0.0.1")))
 def test_python(server, tmp_path, program, shown):
     exec(compile(program.replace(ADDRESS, server.url), "example", "exec"), {})
+
+
+@pytest.mark.parametrize("before, block", list(commands()))
+def test_command(checkpoint, tmp_path, before, block):
+    joined = block.replace("\\\n", " ").splitlines()
+    run = [line for line in joined if not line.startswith(tuple(NOT_RUN))]
+    if not run:
+        pytest.skip(NOT_RUN[next(start for start in NOT_RUN if joined[0].startswith(start))])
+    write_shown_files(before, tmp_path)
+    (tmp_path / "tiny-checkpoint").symlink_to(checkpoint)
+    (tmp_path / "run").symlink_to(BIN / "d3")
+    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
+    result = subprocess.run(["bash", "-euc", "\n".join(run)], cwd=tmp_path, capture_output=True, text=True,
+                            env=environment)
+    assert result.returncode == 0, result.stderr
+    if "answered.csv" in block:
+        header, *rows = csv.reader((tmp_path / "answered.csv").read_text().splitlines())
+        assert header == ["id", "text", "kind", "kind.probability", "tone", "tone.probability", "tone.score", "error"]
+        assert [row[0] for row in rows] == ["17", "18"] and all(row[2] in ("refund", "help") for row in rows)
 
 
 def test_there_are_examples():
