@@ -14,6 +14,7 @@
 #include "cli/batch_command.h"
 #include "cli/bench_command.h"
 #include "cli/describe_commands.h"
+#include "cli/doctor_command.h"
 #include "cli/hub_commands.h"
 #include "cli/inspect_command.h"
 #include "cli/prompt_command.h"
@@ -93,6 +94,7 @@ int run(int argc, const char* const* argv, const Context& context) {
   ListCommand list;
   RemoveCommand remove;
   BenchCommand bench;
+  DoctorCommand doctor;
   CompletionCommand completion;
   ManualCommand manual;
   std::vector<std::pair<Command*, CLI::App*>> commands;
@@ -100,7 +102,7 @@ int run(int argc, const char* const* argv, const Context& context) {
   common.add_to(app);
   for (Command* command :
        std::initializer_list<Command*>{&serve, &ask, &batch, &inspect, &tokenize, &prompt, &pull, &list,
-                                       &remove, &bench, &completion, &manual}) {
+                                       &remove, &bench, &doctor, &completion, &manual}) {
     commands.emplace_back(command, command->add_to(app));
     common.add_to(*commands.back().second);
   }

@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/config_file.h"
+#include "json/parse.h"
 #include "support/process.h"
 #include "support/temporary_directory.h"
 
@@ -94,6 +95,26 @@ TEST(Help, NamesTheVariables) {
   const ProcessResult help = run_shell("$D3 serve --help");
   EXPECT_THAT(help.out, HasSubstr("[D3_MAX_QUEUE]"));
   EXPECT_THAT(help.out, HasSubstr("[D3_API_KEY]"));
+}
+
+TEST(Doctor, TellsWhatIsThereAndNoSecrets) {
+  test::TemporaryDirectory directory;
+  const std::string cache = "HF_HUB_CACHE=" + directory.path().string() + " ";
+  const ProcessResult text = run_shell(cache + "HF_TOKEN=hf_verysecret $D3 doctor");
+  EXPECT_EQ(text.exit_code, 0) << text.out;
+  EXPECT_THAT(text.out, HasSubstr("token       there is one"));
+  EXPECT_THAT(text.out + text.err, Not(HasSubstr("verysecret")));
+  EXPECT_THAT(text.out, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(run_shell(cache + "$D3 doctor --color always").out, HasSubstr("\x1b["));
+  const json::Value report = json::parse(run_shell(cache + "$D3 doctor --json").out);
+  for (const char* name :
+       {"processor", "kernels", "arithmetic", "oneDNN", "CPUs", "memory", "huge pages", "cache"}) {
+    ASSERT_NE(report.find(name), nullptr) << name;
+    EXPECT_NE(report.find(name)->find("value")->as_string(), "") << name;
+  }
+  const ProcessResult bad = run_shell("HF_HUB_CACHE=/etc/passwd/cache $D3 doctor");
+  EXPECT_EQ(bad.exit_code, 1);
+  EXPECT_THAT(bad.out, HasSubstr("/etc/passwd is no directory to write to"));
 }
 
 /// What bash offers for the words of a line, the last of which is begun.
