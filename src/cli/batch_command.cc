@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -45,7 +46,8 @@ class Report {
   Report(const Context& context, uint64_t bytes) : bytes_(bytes), bar_(context.err, "batch") {}
 
   void begin(int64_t answered, const char* unit, const std::string& output) {
-    if (answered > 0) bar_.notice(fmt::format("going on after {} {} of {}", unit, answered, output));
+    resumed_ = answered > 0;
+    if (resumed_) bar_.notice(fmt::format("going on after {} {} of {}", unit, answered, output));
   }
 
   void bad(int64_t line, const std::string& message) {
@@ -59,6 +61,8 @@ class Report {
     input_.add(progress.end);
     last_ = progress;
     if (bytes_ == 0) return;
+    if (std::exchange(resumed_, false))
+      bar_.begin_at(static_cast<double>(progress.end) / static_cast<double>(bytes_));
     const std::string amounts = fmt::format(
         "{} lines, {:.1f}/s{}", progress.lines, lines_.per_second(),
         time_left_text(static_cast<double>(bytes_ - std::min(progress.end, bytes_)), input_.per_second()));
@@ -84,6 +88,7 @@ class Report {
   RateMeter input_;
   BatchProgress last_;
   int64_t bad_ = 0;
+  bool resumed_ = false;
 };
 
 }  // namespace
