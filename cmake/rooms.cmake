@@ -17,9 +17,13 @@ function(d3_add_room name)
 endfunction()
 
 # A GoogleTest program <name> linked with the rooms it tests; ctest runs the program as one test.
-# D3_TEST_DATA and D3_SHARED reach the test through tests/test_paths.h.
+# The paths of its data reach the test through tests/test_paths.h. NOT_UNDER_TSAN leaves it out of the thread
+# sanitizer's build: all of it runs in one thread, or its threads are those that another test runs there.
 function(d3_add_test name)
-  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;ROOMS;LIBRARIES;ARGS;LABELS" ${ARGN})
+  cmake_parse_arguments(TEST "NOT_UNDER_TSAN" "TIMEOUT" "SOURCES;ROOMS;LIBRARIES;ARGS;LABELS" ${ARGN})
+  if(TEST_NOT_UNDER_TSAN AND D3_SANITIZE MATCHES "thread")
+    return()
+  endif()
   add_executable(${name} ${TEST_SOURCES})
   foreach(room IN LISTS TEST_ROOMS)
     target_link_libraries(${name} PRIVATE d3_${room})
@@ -34,7 +38,7 @@ function(d3_add_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}")
 endfunction()
 
-# A libFuzzer target <name> with its kept corpus in fuzz/corpus/<name>.
+# A libFuzzer target <name> with its kept corpus in fuzz/corpus/<name>; ctest runs it once over that corpus.
 function(d3_add_fuzz name)
   cmake_parse_arguments(FUZZ "" "" "SOURCES;ROOMS" ${ARGN})
   add_executable(${name} ${FUZZ_SOURCES})
@@ -42,4 +46,5 @@ function(d3_add_fuzz name)
     target_link_libraries(${name} PRIVATE d3_${room})
   endforeach()
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  add_test(NAME ${name} COMMAND ${name} -runs=0 ${PROJECT_SOURCE_DIR}/fuzz/corpus/${name})
 endfunction()

@@ -60,7 +60,7 @@ using IntVector = hn::Vec<decltype(kInts)>;
 
 /// a[2k] * b[2k] + a[2k+1] * b[2k+1] for k in 0..3.
 HWY_INLINE IntVector dot_pairs(ShortVector a, ShortVector b) {
-#if HWY_ARCH_X86
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128
   IntVector unused = hn::Zero(kInts);  // x86 adds neighbours (pmaddwd) and leaves the second sum alone
   return hn::ReorderWidenMulAccumulate(kInts, a, b, hn::Zero(kInts), unused);
 #else

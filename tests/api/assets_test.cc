@@ -21,7 +21,6 @@ const std::string kJpeg = "\xff\xd8\xff_________";
 const std::string kWebp = "RIFF____WEBP";
 constexpr const char* kPngUrl = "data:image/png;base64,iVBORw0KGgpfX19f";
 constexpr const char* kJpegUrl = "data:image/jpeg;base64,/9j/X19fX19fX19f";
-constexpr const char* kWebpUrl = "data:image/webp;base64,UklGRl9fX19XRUJQ";
 
 ServedModel seeing() {
   ServedModel model;

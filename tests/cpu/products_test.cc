@@ -102,7 +102,10 @@ struct AttentionCase {
 
 template <typename T>
 void check_attention(const AttentionCase& test, double tolerance) {
-  const auto [heads, kv_heads, dim, causal] = test.shape;
+  const int heads = test.shape.heads;
+  const int kv_heads = test.shape.kv_heads;
+  const int dim = test.shape.head_dim;
+  const bool causal = test.shape.causal;
   const int group = heads / kv_heads;
   int64_t keys = 0;
   std::vector<AttentionSequence> sequences;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <random>
 #include <string>
@@ -36,11 +37,48 @@ std::vector<std::string> files() {
   return names;
 }
 
+/// Two seconds of CPU time for one file, as for an image always.
+MediaOptions limits() {
+  MediaOptions options;
+  options.max_video_seconds = 2;
+  return options;
+}
+
+/// A line of /proc/self/status in bytes: `VmRSS` is what the process holds, `VmHWM` the most it held.
+size_t memory(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(name + ":")) return std::stoul(line.substr(name.size() + 1)) * 1024;
+  return 0;
+}
+
+/// Expects that the process never holds more than 256 MiB beyond what it held at the start and one image of
+/// the most pixels allowed. The sanitizers' own memory counts for nothing.
+class MemoryBound {
+ public:
+  MemoryBound() {
+    std::ofstream("/proc/self/clear_refs") << "5";  // VmHWM starts anew
+    start_ = memory("VmRSS");
+  }
+  MemoryBound(const MemoryBound&) = delete;
+  MemoryBound& operator=(const MemoryBound&) = delete;
+  ~MemoryBound() {
+#ifndef D3_SANITIZED
+    EXPECT_GT(start_, 0U);
+    EXPECT_LE(memory("VmHWM"), start_ + (256U << 20U) + 3 * static_cast<size_t>(limits().max_image_pixels));
+#endif
+  }
+
+ private:
+  size_t start_ = 0;
+};
+
 /// The refusal's reason; empty for a file that was read.
-std::string read(const File& file, bool video) {
+std::string read(const File& file, bool video, const MediaOptions& options = limits()) {
   const std::string field = video ? "videos[3]" : "images[3]";
+  const MemoryBound bound;
   try {
-    const Pixels pixels = video ? read_video(file, {}, field) : read_image(file, {}, field);
+    const Pixels pixels = video ? read_video(file, options, field) : read_image(file, options, field);
     EXPECT_EQ(pixels.rgb.size(), static_cast<size_t>(pixels.frames) * static_cast<size_t>(pixels.height) *
                                      static_cast<size_t>(pixels.width) * 3);
     return {};
@@ -143,7 +181,7 @@ TEST(HostileMedia, HeadersThatPromiseMuch) {
   EXPECT_NE(read(png(0, 10, "x"), false), "");
   File jpeg = test::media_file("photo.jpg");
   const std::array<std::byte, 2> frame{std::byte{0xFF}, std::byte{0xC0}};
-  const auto header = std::ranges::search(jpeg, frame).begin();
+  const auto header = std::search(jpeg.begin(), jpeg.end(), frame.begin(), frame.end());
   ASSERT_NE(header, jpeg.end());
   std::fill_n(header + 5, 4, std::byte{0xF0});  // 61,680 x 61,680
   EXPECT_THAT(read(jpeg, false), HasSubstr("16000000"));
@@ -168,6 +206,25 @@ TEST(HostileMedia, BombsInPngs) {
   read(png(100, 100, image, "iCCP", std::string("p\0\0", 3) + bomb), false);
   read(png(100, 100, image, "zTXt", std::string("p\0\0", 3) + bomb), false);
   EXPECT_NE(read(png(100, 100, "few"), false), "");
+}
+
+// An animation's first frame is shown; the others are not decoded.
+TEST(HostileMedia, AnAnimationOfTenThousandFrames) {
+  File file = test::media_file("anim.webp");
+  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  const size_t first = text.find("ANMF");
+  const size_t second = text.find("ANMF", first + 4);
+  ASSERT_NE(second, std::string_view::npos);
+  const std::string frame(text.substr(first, second - first));
+  std::string frames;
+  for (int i = 0; i < 10'000; ++i) frames += frame;
+  const auto more = std::as_bytes(std::span(frames));
+  file.insert(file.end(), more.begin(), more.end());
+  const auto riff_size = static_cast<uint32_t>(file.size() - 8);
+  for (size_t i = 0; i < 4; ++i) file[4 + i] = static_cast<std::byte>(riff_size >> 8 * i & 0xFFU);
+  MediaOptions options = limits();
+  options.max_image_bytes = file.size();
+  EXPECT_EQ(read(file, false, options), "");
 }
 
 // ---- videos whose headers lie ----
@@ -199,6 +256,10 @@ TEST(HostileMedia, VideosThatLie) {
     read(patched(name, "stsz", 4, most), true);                   // frames larger than the file
     EXPECT_NE(read(patched(name, "hdlr", 8, "soun"), true), "");  // sound alone
   }
+}
+
+TEST(HostileMedia, AVideoWhoseFramesChangeTheirSize) {
+  EXPECT_THAT(read(test::media_file("sizes.mp4"), true), HasSubstr("change their size"));
 }
 
 }  // namespace

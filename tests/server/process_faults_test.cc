@@ -24,7 +24,7 @@ using testing::HasSubstr;
 
 constexpr const char* kPath = "/v1/systemone";
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef D3_SANITIZED
 constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;
