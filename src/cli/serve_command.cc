@@ -99,6 +99,7 @@ void ServeCommand::add_access(CLI::App& app) {
                  "Let web pages of this origin ask from a browser, * for all (may be repeated)")
       ->type_name("ORIGIN")
       ->allow_extra_args(false);
+  app.add_flag("--no-playground", no_playground_, "Show no page at GET /");
   app.add_option("--log-level", log_level_, "What is logged to standard error; info has a line per request")
       ->type_name("debug|info|warn|error|off")
       ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}).description(""))
@@ -180,6 +181,7 @@ server::ServerOptions ServeCommand::server_options() const {
   if (!api_key_file_.empty())
     std::ranges::move(server::read_api_keys(api_key_file_), std::back_inserter(options.api_keys));
   options.cors_origins = cors_origins_;
+  options.playground = !no_playground_;
   options.log_format = log_format();
   options.max_body = max_body_;
   options.max_header = max_header_;

@@ -36,6 +36,7 @@ class ServeCommand : public Command {
   std::vector<std::string> api_keys_;
   std::string api_key_file_;
   std::vector<std::string> cors_origins_;
+  bool no_playground_ = false;
   std::string log_level_ = "info";
   std::string log_format_ = "text";
   size_t max_body_ = 0;

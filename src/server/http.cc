@@ -8,9 +8,10 @@
 namespace d3::server {
 namespace {
 
-constexpr std::array<std::pair<int, std::string_view>, 15> kReasons{{
+constexpr std::array<std::pair<int, std::string_view>, 16> kReasons{{
     {200, "OK"},
     {204, "No Content"},
+    {304, "Not Modified"},
     {400, "Bad Request"},
     {401, "Unauthorized"},
     {403, "Forbidden"},

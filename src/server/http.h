@@ -27,6 +27,8 @@ struct RequestHead {
   size_t hosts = 0;  ///< how many headers `host`
   std::string content_type;
   std::string content_encoding;
+  std::string accept_encoding;
+  std::string if_none_match;
   std::string transfer_encoding;
   std::string expect;
   std::string authorization;

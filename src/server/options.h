@@ -22,6 +22,7 @@ struct ServerOptions {
 
   std::vector<std::string> api_keys = {};      ///< none: every client may ask
   std::vector<std::string> cors_origins = {};  ///< whose pages may ask from a browser; "*" for all
+  bool playground = true;                      ///< whether GET / shows the playground
   LogFormat log_format = LogFormat::kText;     ///< of the line for each request
 
   size_t max_header = 16 << 10;             ///< bytes of request line and headers

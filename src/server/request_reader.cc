@@ -55,6 +55,10 @@ class RequestReader::Parser final : public http::basic_parser<true> {
         return &head_.content_type;
       case http::field::content_encoding:
         return &head_.content_encoding;
+      case http::field::accept_encoding:
+        return &head_.accept_encoding;
+      case http::field::if_none_match:
+        return &head_.if_none_match;
       case http::field::transfer_encoding:
         return &head_.transfer_encoding;
       case http::field::expect:

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/ascii.h"
+#include "server/playground.h"
 
 namespace d3::server {
 namespace {
@@ -18,12 +19,14 @@ constexpr std::array<Route, 8> kRoutes{{
     {"/openapi.json", Endpoint::kOpenApi, false, false},
     {"/version", Endpoint::kVersion, false, false},
 }};
+constexpr Route kPlayground{"/", Endpoint::kPlayground, false, false};
 
 }  // namespace
 
 std::span<const Route> routes() { return kRoutes; }
 
 const Route* find_route(std::string_view path) {
+  if (is_playground_path(path)) return &kPlayground;
   const auto* found =
       std::find_if(kRoutes.begin(), kRoutes.end(), [&](const Route& route) { return route.path == path; });
   return found == kRoutes.end() ? nullptr : found;

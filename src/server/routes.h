@@ -7,7 +7,17 @@
 
 namespace d3::server {
 
-enum class Endpoint { kSystemOne, kDecisions, kHealth, kLive, kMetrics, kModels, kOpenApi, kVersion };
+enum class Endpoint {
+  kSystemOne,
+  kDecisions,
+  kHealth,
+  kLive,
+  kMetrics,
+  kModels,
+  kOpenApi,
+  kVersion,
+  kPlayground
+};
 
 struct Route {
   std::string_view path;
@@ -16,10 +26,11 @@ struct Route {
   bool guarded;  ///< needs a key where keys are set
 };
 
-/// All of them.
+/// All of them but the playground's.
 std::span<const Route> routes();
 
-/// The route of a path, or nullptr.
+/// The route of a path, or nullptr. All paths of the playground have one route, `/`, whether or not there is
+/// a file.
 const Route* find_route(std::string_view path);
 
 /// The header `allow` of a route.

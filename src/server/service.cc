@@ -42,14 +42,20 @@ Service::Service(const ServerOptions& options, Readiness& readiness, ServerMetri
       access_log_(log_, options.log_format),
       keys_(options.api_keys),
       cors_(options.cors_origins),
+      playground_(options.playground ? std::make_optional<Playground>() : std::nullopt),
       body_budget_(options.max_pending_body_bytes) {}
 
 std::string Service::request_id(std::string_view sent) {
   return is_usable_request_id(sent) ? std::string(sent) : ids_.next();
 }
 
-Admitted Service::check(const RequestHead& head) const {
+const Route* Service::route_of(const RequestHead& head) const {
   const Route* route = find_route(head.path);
+  return route != nullptr && route->endpoint == Endpoint::kPlayground && !playground_ ? nullptr : route;
+}
+
+Admitted Service::check(const RequestHead& head) const {
+  const Route* route = route_of(head);
   if (route != nullptr && cors_.is_preflight(head)) return {.route = nullptr, .model = nullptr};
   const bool guarded = route != nullptr ? route->guarded : head.path.starts_with("/v1/");
   if (guarded && !keys_.allows(head.authorization))
@@ -78,7 +84,7 @@ std::shared_ptr<Pending> Service::answer(const Admitted& admitted, const Request
     Reply reply;
     try {
       reply = admitted.route == nullptr ? cors_.allow(head, allowed_methods(*find_route(head.path)))
-                                        : tell(admitted.route->endpoint);
+                                        : tell(admitted.route->endpoint, head);
     } catch (const Error& error) {
       reply = refuse(head, error);
     }
@@ -142,7 +148,7 @@ const std::string& Service::date() {
 }
 
 void Service::record(const Exchange& exchange) {
-  const Route* route = find_route(exchange.head.path);
+  const Route* route = route_of(exchange.head);
   metrics_.bytes_out.add(exchange.bytes_out);
   metrics_.add_answer(route == nullptr ? "" : route->path, exchange.reply, exchange.taken);
   access_log_.add(exchange);
@@ -158,7 +164,7 @@ std::chrono::seconds Service::retry_after() {
                     std::chrono::seconds(60));
 }
 
-Reply Service::tell(Endpoint endpoint) {
+Reply Service::tell(Endpoint endpoint, const RequestHead& head) {
   switch (endpoint) {
     case Endpoint::kVersion:
       return {.body = api::write_version(options_.version)};
@@ -174,6 +180,8 @@ Reply Service::tell(Endpoint endpoint) {
       return {.body = api::write_health()};
     case Endpoint::kMetrics:
       return {.body = metrics_.text(), .content_type = std::string(kMetricsType)};
+    case Endpoint::kPlayground:
+      return playground_->serve(head);
     case Endpoint::kSystemOne:
     case Endpoint::kDecisions:
       break;

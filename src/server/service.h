@@ -15,6 +15,7 @@
 #include "server/cors.h"
 #include "server/http.h"
 #include "server/options.h"
+#include "server/playground.h"
 #include "server/readiness.h"
 #include "server/request_id.h"
 #include "server/routes.h"
@@ -84,7 +85,8 @@ class Service {
   spdlog::logger& log() { return *log_; }
 
  private:
-  Reply tell(Endpoint endpoint);
+  const Route* route_of(const RequestHead& head) const;
+  Reply tell(Endpoint endpoint, const RequestHead& head);
   std::chrono::seconds retry_after();
 
   const ServerOptions& options_;
@@ -97,6 +99,7 @@ class Service {
   AccessLog access_log_;
   ApiKeys keys_;
   Cors cors_;
+  const std::optional<Playground> playground_;
   RequestIds ids_;
   BodyBudget body_budget_;
   std::time_t date_time_ = -1;

@@ -1,0 +1,146 @@
+#include "server/playground.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include "base/ascii.h"
+#include "base/error.h"
+#include "checkpoint/sha256.h"
+#include "server/web_files.h"
+
+namespace d3::server {
+namespace {
+
+constexpr std::string_view kFolder = "/playground/";
+constexpr std::string_view kPage = "index.html";
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kTypes{{
+    {".html", "text/html; charset=utf-8"},
+    {".css", "text/css; charset=utf-8"},
+    {".js", "text/javascript; charset=utf-8"},
+    {".svg", "image/svg+xml"},
+}};
+
+// Previews are data and blob URLs. Trusted types make the browser refuse any text that a script would have
+// read as HTML, so that no state, name or error can become part of the page.
+constexpr std::string_view kContentPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src data: "
+    "blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'";
+
+std::string_view content_type_of(std::string_view name) {
+  const auto* found =
+      std::ranges::find_if(kTypes, [&](const auto& type) { return name.ends_with(type.first); });
+  if (found == kTypes.end())
+    throw Error(ErrorCode::kInternal, fmt::format("web/{} is of no known type", name));
+  return found->second;
+}
+
+/// RFC 1952, without a time: the same bytes every time.
+std::string compress(std::string_view text) {
+  constexpr int kGzip = 16;
+  z_stream stream = {};
+  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzip, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw Error(ErrorCode::kInternal, "zlib could not be set up");
+  std::string out(deflateBound(&stream, text.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  const int result = deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  if (result != Z_STREAM_END) throw Error(ErrorCode::kInternal, "zlib could not compress");
+  return out;
+}
+
+std::string etag_of(std::string_view bytes) {
+  const auto digest = checkpoint::Sha256::of(std::as_bytes(std::span(bytes)));
+  return fmt::format("\"{}\"", checkpoint::to_hex(digest).substr(0, 20));
+}
+
+/// Calls `use` with each item of a list between commas, until one returns true.
+template <class Use>
+bool any_item(std::string_view list, Use use) {
+  while (!list.empty()) {
+    const size_t comma = list.find(',');
+    if (use(trimmed(list.substr(0, comma)))) return true;
+    list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
+  }
+  return false;
+}
+
+/// Whether the parameters of an item are a weight of zero: `q=0`, `q=0.000`.
+bool is_refused(std::string_view parameters) {
+  parameters = trimmed(parameters);
+  if (!equals_ignoring_case(parameters.substr(0, 2), "q=")) return false;
+  const std::string_view weight = trimmed(parameters.substr(2));
+  return !weight.empty() && weight.find_first_not_of("0.") == std::string_view::npos;
+}
+
+}  // namespace
+
+bool is_playground_path(std::string_view path) { return path == "/" || path.starts_with(kFolder); }
+
+bool takes_gzip(std::string_view accept_encoding) {
+  return any_item(accept_encoding, [](std::string_view item) {
+    const size_t end = item.find(';');
+    if (!equals_ignoring_case(trimmed(item.substr(0, end)), "gzip")) return false;
+    return end == std::string_view::npos || !is_refused(item.substr(end + 1));
+  });
+}
+
+bool names_etag(std::string_view if_none_match, std::string_view etag) {
+  return any_item(if_none_match, [&](std::string_view item) {
+    if (item.starts_with("W/")) item.remove_prefix(2);
+    return item == "*" || item == etag;
+  });
+}
+
+Playground::Playground() {
+  for (const auto& [name, text] : kWebFiles) {
+    std::string gzip = compress(text);
+    std::string gzip_tag = etag_of(gzip);
+    files_.push_back({.path = name == kPage ? "/" : fmt::format("{}{}", kFolder, name),
+                      .content_type = content_type_of(name),
+                      .plain = {.body = std::string(text), .etag = etag_of(text)},
+                      .gzip = {.body = std::move(gzip), .etag = std::move(gzip_tag)}});
+  }
+}
+
+Reply Playground::serve(const RequestHead& head) const {
+  const auto file = std::ranges::find(files_, head.path, &File::path);
+  if (file == files_.end()) throw Error(ErrorCode::kNotFound, "there is nothing at this path");
+  const bool compressed =
+      takes_gzip(head.accept_encoding) && file->gzip.body.size() < file->plain.body.size();
+  const Form& form = compressed ? file->gzip : file->plain;
+  Reply reply{.body = {}, .content_type = std::string(file->content_type)};
+  reply.headers = {{"etag", form.etag},
+                   {"cache-control", "no-cache"},
+                   {"vary", "accept-encoding"},
+                   {"content-security-policy", std::string(kContentPolicy)},
+                   {"x-content-type-options", "nosniff"},
+                   {"referrer-policy", "no-referrer"},
+                   {"cross-origin-opener-policy", "same-origin"}};
+  if (names_etag(head.if_none_match, form.etag)) {
+    reply.status = 304;
+    return reply;
+  }
+  if (compressed) reply.headers.emplace_back("content-encoding", "gzip");
+  reply.body = form.body;
+  return reply;
+}
+
+std::vector<std::string_view> Playground::paths() const {
+  std::vector<std::string_view> paths;
+  for (const File& file : files_) paths.emplace_back(file.path);
+  return paths;
+}
+
+}  // namespace d3::server
