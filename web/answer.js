@@ -82,7 +82,7 @@ function headline(answer, before) {
 
 /** Bars in order or likeliest first; of many options the likeliest twelve until all are asked for. */
 function bars(answer, before, id) {
-  const list = h("ol", { class: "bars", "aria-label": `Options of ${id}` });
+  const list = h("ol", { class: before ? "bars compared" : "bars", "aria-label": `Options of ${id}` });
   const many = answer.options.length > kShownAtFirst;
   let order = answer.type === "choice" && answer.options.length > 2 ? "likeliest" : "given";
   let all = !many;

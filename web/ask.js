@@ -175,6 +175,7 @@ export class AskPanel {
   }
 
   setMode(mode) {
+    if (mode !== this.mode) this.readRaw();  // what was typed a moment ago counts
     this.mode = mode;
     byId("form").hidden = mode !== "form";
     byId("raw").hidden = mode !== "raw";

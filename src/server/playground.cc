@@ -98,8 +98,9 @@ bool takes_gzip(std::string_view accept_encoding) {
 
 bool names_etag(std::string_view if_none_match, std::string_view etag) {
   return any_item(if_none_match, [&](std::string_view item) {
+    if (item == "*") return true;
     if (item.starts_with("W/")) item.remove_prefix(2);
-    return item == "*" || item == etag;
+    return item == etag;
   });
 }
 

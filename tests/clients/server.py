@@ -30,10 +30,10 @@ class Reply(NamedTuple):
 
 
 class Server:
-    def __init__(self, checkpoint, *options):
+    def __init__(self, checkpoint, *options, port=0):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("D3_")}
         self.process = subprocess.Popen(
-            [BIN / "d3", "serve", checkpoint, "--port", "0", "--log-level", "warn", *options],
+            [BIN / "d3", "serve", checkpoint, "--port", str(port), "--log-level", "warn", *options],
             stdout=subprocess.PIPE, text=True, env=environment)
         line = self.process.stdout.readline()
         if "http://" not in line:
