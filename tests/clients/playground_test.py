@@ -11,6 +11,7 @@ from pathlib import Path
 import axe_playwright_python
 import pytest
 from selenium import webdriver
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -33,7 +34,10 @@ class Page:
         self.wait(lambda: self.text("model-name") == model)
 
     def wait(self, condition, seconds=30):
-        return WebDriverWait(self.driver, seconds, poll_frequency=0.05).until(lambda _: condition())
+        """The page may redraw what the condition looks at: then it is looked at again."""
+        return WebDriverWait(self.driver, seconds, poll_frequency=0.05,
+                             ignored_exceptions=[NoSuchElementException, StaleElementReferenceException]).until(
+                                 lambda _: condition())
 
     def id(self, name):
         return self.driver.find_element(By.ID, name)
@@ -71,8 +75,9 @@ class Page:
 
     def errors(self):
         """Those shown, by their place; a question's without its number."""
-        return {re.sub(r"^q\d+-", "", error.get_attribute("id")): error.text
-                for error in self.all("#ask-panel .error") if error.is_displayed()}
+        shown = self.run("return [...document.querySelectorAll('#ask-panel .error')].filter(e => e.checkVisibility())"
+                         ".map(e => [e.id, e.textContent])")
+        return {re.sub(r"^q\d+-", "", place): text for place, text in shown}
 
     def click(self, selector):
         """Where nothing lies over it."""
@@ -80,7 +85,7 @@ class Page:
         self.one(selector).click()
 
     def names(self):
-        return [name.text for name in self.all(".answer .bar-name")]
+        return self.run("return [...document.querySelectorAll('.answer .bar-name')].map(e => e.textContent)")
 
     def press(self, *keys):
         ActionChains(self.driver).send_keys(*keys).perform()
