@@ -167,7 +167,7 @@ double packed_rate(const Options& options, int tokens, size_t total) {
   speed::ForwardSpeed speed(checkpoint, executor);
   const auto whole = static_cast<size_t>(std::max<int64_t>(1, options.max_batch_tokens / tokens));
   const std::vector<int> lengths(std::min(total, whole), tokens);
-  const speed::PassSpeed pass = speed.packed(lengths, {.count = 2, .warm_up = true, .products = false});
+  const speed::PassSpeed pass = speed.packed(lengths, {.count = 1, .warm_up = true, .products = false});
   return static_cast<double>(pass.tokens) / pass.seconds;
 }
 
@@ -195,43 +195,66 @@ int tokens_of(uint16_t port, const std::string& request) {
   return std::stoi(answer.substr(at + kField.size()));
 }
 
-int run(const Options& options) {
-  const std::string request = make_request(options.words);
+/// One measurement for each number of clients, as lines of the table.
+std::vector<Row> load(const Options& options, const std::string& request, int& tokens) {
+  const Child child(options);
+  tokens = tokens_of(child.port(), request);
+  if (options.checkpoint.empty())  // warm
+    bench::run_load(child.port(), request,
+                    {.clients = 4, .duration = std::chrono::milliseconds(500), .rounds = {}});
+  fmt::print("{} tokens a request\n", tokens);
+  fmt::print(
+      "clients  requests/s  tokens/s     p50 ms     p99 ms  p99/p50  CPU ms/request  failed  stolen %\n");
   std::vector<Row> rows;
-  int tokens = 0;
-  {
-    const Child child(options);
-    tokens = tokens_of(child.port(), request);
-    if (options.checkpoint.empty())  // warm
-      bench::run_load(child.port(), request,
-                      {.clients = 4, .duration = std::chrono::milliseconds(500), .rounds = {}});
-    fmt::print("{} tokens a request\n", tokens);
-    fmt::print(
-        "clients  requests/s  tokens/s     p50 ms     p99 ms  p99/p50  CPU ms/request  failed  stolen %\n");
-    for (const size_t clients : options.clients) {
-      const double before = child.cpu();
-      const MachineTime start = MachineTime::now();
-      const bench::LoadResult result = bench::run_load(
-          child.port(), request,
-          {.clients = clients, .duration = std::chrono::seconds(options.seconds), .rounds = options.rounds});
-      const double cpu = (child.cpu() - before) / static_cast<double>(result.answers);
-      const double p50 = result.percentile(0.5);
-      const double p99 = result.percentile(0.99);
-      fmt::print("{:7}  {:10.2f}  {:8.0f}  {:9.3f}  {:9.3f}  {:7.2f}  {:14.4f}  {:6}  {:8.1f}\n", clients,
-                 result.rate(), result.rate() * tokens, p50, p99, p99 / p50, cpu, result.failed,
-                 MachineTime::now().stolen_percent_since(start));
-      std::fflush(stdout);
-      rows.push_back({.clients = clients, .load = result});
-    }
+  for (const size_t clients : options.clients) {
+    const double before = child.cpu();
+    const MachineTime start = MachineTime::now();
+    const bench::LoadResult result = bench::run_load(
+        child.port(), request,
+        {.clients = clients, .duration = std::chrono::seconds(options.seconds), .rounds = options.rounds});
+    const double cpu = (child.cpu() - before) / static_cast<double>(result.answers);
+    const double p50 = result.percentile(0.5);
+    const double p99 = result.percentile(0.99);
+    fmt::print("{:7}  {:10.2f}  {:8.0f}  {:9.3f}  {:9.3f}  {:7.2f}  {:14.4f}  {:6}  {:8.1f}\n", clients,
+               result.rate(), result.rate() * tokens, p50, p99, p99 / p50, cpu, result.failed,
+               MachineTime::now().stolen_percent_since(start));
+    std::fflush(stdout);
+    rows.push_back({.clients = clients, .load = result});
   }
-  if (options.checkpoint.empty() || !options.packed) return 0;
-  for (const Row& row : rows) {
-    const double rate = packed_rate(options, tokens, row.clients);
-    fmt::print("{:7}  packed batches alone: {:.1f} tokens/s, with the server {:.3f} of it", row.clients, rate,
-               row.load.rate() * tokens / rate);
-    fmt::print("; a request waits at most {:.0f} ms\n", 1e3 * longest_wait(options, row, tokens, rate));
+  return rows;
+}
+
+/// The same prompts without the server, before and after it: machines are not equally fast all the time.
+void compare_with_packed(const Options& options, const std::string& request) {
+  int tokens = 0;
+  std::vector<double> before;
+  if (options.packed) {
+    {
+      const Child child(options);
+      tokens = tokens_of(child.port(), request);
+    }
+    for (const size_t clients : options.clients) before.push_back(packed_rate(options, tokens, clients));
+  }
+  const std::vector<Row> rows = load(options, request, tokens);
+  for (size_t i = 0; options.packed && i < rows.size(); ++i) {
+    const double after = packed_rate(options, tokens, rows[i].clients);
+    const double rate = (before[i] + after) / 2;
+    fmt::print(
+        "{:7}  packed batches alone: {:.1f} and {:.1f} tokens/s, with the server {:.3f} of that; a request "
+        "waits at most {:.0f} ms\n",
+        rows[i].clients, before[i], after, rows[i].load.rate() * tokens / rate,
+        1e3 * longest_wait(options, rows[i], tokens, rate));
     std::fflush(stdout);
   }
+}
+
+int run(const Options& options) {
+  const std::string request = make_request(options.words);
+  int tokens = 0;
+  if (options.checkpoint.empty())
+    load(options, request, tokens);
+  else
+    compare_with_packed(options, request);
   return 0;
 }
 
