@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,6 +14,7 @@
 
 #include "base/error.h"
 #include "cli/csv_reader.h"
+#include "cli/input.h"
 
 namespace d3::cli {
 namespace {
@@ -127,8 +127,7 @@ int64_t keep_whole_rows(AnswerFile& file, const std::string& header, char delimi
     file.write(header);
     return 0;
   }
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.path().c_str(), "rb"),
-                                                               std::fclose);
+  const File stream(std::fopen(file.path().c_str(), "rb"), std::fclose);
   if (!stream) throw bad_file(ErrorCode::kUnavailable, file.path(), std::strerror(errno));
   // Wider than the input may be, by the answers.
   CsvReader reader(stream.get(), file.path(), delimiter,

@@ -1,9 +1,7 @@
 #include "cli/batch_command.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -23,14 +21,9 @@ namespace {
 
 constexpr int64_t kMostShownErrors = 20;
 
-using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
-
 File open_input(const std::string& path, const Context& context) {
   if (path == "-") return {context.in, [](std::FILE*) { return 0; }};
-  File file(std::fopen(path.c_str(), "rb"), std::fclose);
-  if (!file)
-    throw Error(ErrorCode::kNotFound, fmt::format("cannot open {}: {}", path, std::strerror(errno)), path);
-  return file;
+  return open_file(path);
 }
 
 /// 0 for what has no size, as a pipe.

@@ -1,13 +1,12 @@
 #include "cli/csv_reader.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "cli/input.h"
 
 namespace d3::cli {
 
@@ -155,14 +154,8 @@ void CsvReader::skip_line() {
 }
 
 bool CsvReader::fill() {
-  constexpr size_t kPiece = 1 << 16;
-  buffer_.resize(kPiece);
   at_ = 0;
-  buffer_.resize(std::fread(buffer_.data(), 1, buffer_.size(), file_));
-  if (buffer_.empty() && std::ferror(file_) != 0)
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("cannot read {}: {}", name_, std::strerror(errno)),
-                name_);
-  return !buffer_.empty();
+  return read_piece(file_, name_, buffer_);
 }
 
 void append_csv_field(std::string& out, std::string_view field, char delimiter) {

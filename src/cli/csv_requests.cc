@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "decision/answer.h"
 #include "decision/validation.h"
 #include "json/parse.h"
 #include "json/write.h"
@@ -39,13 +40,6 @@ const std::string& name_of(const decision::Question& question, size_t option) {
   return question.type == QuestionType::kScore ? question.options[option].text : question.options[option].key;
 }
 
-double score_of(const decision::Answer& answer) {
-  double score = 0;
-  for (size_t i = 0; i < answer.probabilities.size(); ++i)
-    score += static_cast<double>(i) * answer.probabilities[i];
-  return score;
-}
-
 }  // namespace
 
 CsvRequests::CsvRequests(std::vector<std::string> columns, std::string questions,
@@ -55,7 +49,8 @@ CsvRequests::CsvRequests(std::vector<std::string> columns, std::string questions
       questions_(parse_questions(questions_text_)),
       state_(places_of(state_columns, columns_)),
       state_is_text_(state_.size() == 1),
-      form_(form) {
+      form_(form),
+      answer_columns_(name_answer_columns()) {
   if (state_columns.empty()) {
     state_.resize(columns_.size());
     std::iota(state_.begin(), state_.end(), size_t{0});
@@ -68,7 +63,7 @@ CsvRequests::CsvRequests(std::vector<std::string> columns, std::string questions
     if (!names.insert(name).second)
       throw Error(ErrorCode::kInvalidArgument, fmt::format("two columns have the name {}", text), name);
   }
-  for (const std::string& name : answer_columns())
+  for (const std::string& name : answer_columns_)
     if (!names.insert(name).second)
       throw Error(ErrorCode::kInvalidArgument,
                   fmt::format("the output would have two columns {}; call the question or the column "
@@ -77,7 +72,7 @@ CsvRequests::CsvRequests(std::vector<std::string> columns, std::string questions
                   name);
 }
 
-std::vector<std::string> CsvRequests::answer_columns() const {
+std::vector<std::string> CsvRequests::name_answer_columns() const {
   std::vector<std::string> names;
   for (const decision::Question& question : questions_) {
     names.push_back(question.id);
@@ -92,13 +87,8 @@ std::vector<std::string> CsvRequests::answer_columns() const {
 
 std::string CsvRequests::header() const {
   std::vector<std::string> names = columns_;
-  std::ranges::move(answer_columns(), std::back_inserter(names));
-  std::string out = form_.byte_order_mark ? "\xef\xbb\xbf" : "";
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (i > 0) out += form_.delimiter;
-    append_csv_field(out, names[i], form_.delimiter);
-  }
-  return out + end_of_line();
+  names.insert(names.end(), answer_columns_.begin(), answer_columns_.end());
+  return (form_.byte_order_mark ? "\xef\xbb\xbf" : "") + joined(names, names.size()) + end_of_line();
 }
 
 std::string CsvRequests::body(const CsvRow& row) const {
@@ -122,11 +112,13 @@ std::string CsvRequests::state_text(const std::vector<std::string>& row) const {
   return out + '}';
 }
 
-std::string CsvRequests::kept(const CsvRow& row) const {
+std::string CsvRequests::kept(const CsvRow& row) const { return joined(row.fields, columns_.size()); }
+
+std::string CsvRequests::joined(const std::vector<std::string>& fields, size_t count) const {
   std::string out;
-  for (size_t i = 0; i < columns_.size(); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     if (i > 0) out += form_.delimiter;
-    if (i < row.fields.size()) append_csv_field(out, row.fields[i], form_.delimiter);
+    if (i < fields.size()) append_csv_field(out, fields[i], form_.delimiter);
   }
   return out;
 }
@@ -151,7 +143,7 @@ void CsvRequests::append_answer(std::string& out, const decision::Question& ques
   out += form_.delimiter;
   append_csv_field(out, name_of(question, answer.best), form_.delimiter);
   append_number(answer.probabilities[answer.best]);
-  if (question.type == QuestionType::kScore) append_number(score_of(answer));
+  if (question.type == QuestionType::kScore) append_number(decision::expected_level(answer));
   if (!form_.probabilities) return;
   for (const double probability : answer.probabilities) append_number(probability);
 }
@@ -159,7 +151,7 @@ void CsvRequests::append_answer(std::string& out, const decision::Question& ques
 std::string CsvRequests::error(const BatchLine& line, const api::ErrorReply& /*reply*/,
                                const char* message) const {
   std::string out = line.kept;
-  out.append(answer_columns().size(), form_.delimiter);
+  out.append(answer_columns_.size(), form_.delimiter);
   append_csv_field(out, fmt::format("line {}: {}", line.number, message), form_.delimiter);
   return out + end_of_line();
 }

@@ -48,7 +48,9 @@ class CsvRequests : public AnswerForm {
 
  private:
   std::string state_text(const std::vector<std::string>& row) const;
-  std::vector<std::string> answer_columns() const;
+  std::vector<std::string> name_answer_columns() const;
+  /// The first `count` fields as a row, empty ones where there are fewer.
+  std::string joined(const std::vector<std::string>& fields, size_t count) const;
   void append_answer(std::string& out, const decision::Question& question,
                      const decision::Answer& answer) const;
   std::string end_of_line() const { return form_.crlf ? "\r\n" : "\n"; }
@@ -59,6 +61,7 @@ class CsvRequests : public AnswerForm {
   std::vector<size_t> state_;  ///< places in columns_
   bool state_is_text_;
   CsvForm form_;
+  std::vector<std::string> answer_columns_;
 };
 
 }  // namespace d3::cli

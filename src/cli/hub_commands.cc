@@ -50,7 +50,7 @@ int ListCommand::run(const Context& context) {
   const auto models = hub::list_models(context.hub.cache);
   if (names_) {
     for (const hub::CachedModel& model : models)
-      context.out.print(model.repo + (model.revision == "main" ? "" : '@' + model.revision) + '\n');
+      context.out.print(hub::to_text({.repo = model.repo, .revision = model.revision}) + '\n');
     return kSuccess;
   }
   if (models.empty()) {

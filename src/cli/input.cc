@@ -11,24 +11,41 @@
 #include "base/error.h"
 
 namespace d3::cli {
+namespace {
+
+void check_read(std::FILE* file, const std::string& name) {
+  if (std::ferror(file) != 0)
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("cannot read {}: {}", name, std::strerror(errno)),
+                name);
+}
+
+}  // namespace
 
 std::string read_all(std::FILE* file, const std::string& name) {
   std::string text;
   std::array<char, 1 << 16> chunk{};
   size_t got = 0;
   while ((got = std::fread(chunk.data(), 1, chunk.size(), file)) > 0) text.append(chunk.data(), got);
-  if (std::ferror(file) != 0)
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("cannot read {}: {}", name, std::strerror(errno)),
-                name);
+  check_read(file, name);
   return text;
 }
 
-std::string read_file(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+File open_file(const std::string& path) {
+  File file(std::fopen(path.c_str(), "rb"), std::fclose);
   if (!file)
     throw Error(ErrorCode::kNotFound, fmt::format("cannot open {}: {}", path, std::strerror(errno)), path);
-  return read_all(file.get(), path);
+  return file;
 }
+
+bool read_piece(std::FILE* file, const std::string& name, std::string& piece) {
+  constexpr size_t kPiece = 1 << 16;
+  piece.resize(kPiece);
+  piece.resize(std::fread(piece.data(), 1, piece.size(), file));
+  if (piece.empty()) check_read(file, name);
+  return !piece.empty();
+}
+
+std::string read_file(const std::string& path) { return read_all(open_file(path).get(), path); }
 
 void for_each_line(std::FILE* file, const std::function<void(const std::string&)>& take) {
   char* line = nullptr;

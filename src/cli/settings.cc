@@ -117,10 +117,11 @@ std::string Settings::explain(const std::string& message) const {
 }
 
 void Settings::read_files(const std::vector<std::string>& arguments) {
+  const std::string with_value = std::string(kConfig) + '=';
   std::optional<std::string> chosen;
   for (size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
     if (arguments[i] == kConfig && i + 1 < arguments.size()) chosen = arguments[i + 1];
-    if (arguments[i].starts_with(std::string(kConfig) + '=')) chosen = arguments[i].substr(9);
+    if (arguments[i].starts_with(with_value)) chosen = arguments[i].substr(with_value.size());
   }
   if (const auto variable = context_.variables.find("D3_CONFIG");
       !chosen && variable != context_.variables.end())

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/terminal.h"
+#include "decision/answer.h"
 
 namespace d3::cli {
 namespace {
@@ -70,9 +71,7 @@ void append_question(std::string& out, const Question& question, const Answer& a
   for (size_t i = 0; i < rows.size(); ++i)
     out += option_line(rows[i], name_cells, answer.probabilities[i], i == answer.best, output);
   if (question.type != QuestionType::kScore) return;
-  double mean = 0;
-  for (size_t i = 0; i < rows.size(); ++i) mean += static_cast<double>(i) * answer.probabilities[i];
-  out += fmt::format("    score {:.2f} of 0 to {}\n", mean, rows.size() - 1);
+  out += fmt::format("    score {:.2f} of 0 to {}\n", decision::expected_level(answer), rows.size() - 1);
 }
 
 }  // namespace
