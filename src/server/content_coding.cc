@@ -124,4 +124,20 @@ std::string decode(std::string_view content_encoding, std::string_view body, siz
   return output.take();
 }
 
+std::string gzip(std::string_view text) {
+  z_stream stream = {};
+  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw Error(ErrorCode::kInternal, "zlib could not be set up");
+  std::string out(deflateBound(&stream, text.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  const int result = deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  if (result != Z_STREAM_END) throw Error(ErrorCode::kInternal, "zlib could not compress");
+  return out;
+}
+
 }  // namespace d3::server

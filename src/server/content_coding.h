@@ -1,4 +1,4 @@
-// server/content_coding.h: compressed request bodies.
+// server/content_coding.h: compressed bodies.
 #pragma once
 
 #include <cstddef>
@@ -21,5 +21,8 @@ bool is_known_coding(std::string_view content_encoding);
 /// may throw. Throws Error(kInvalidArgument) when the body is damaged or cut off.
 std::string decode(std::string_view content_encoding, std::string_view body, size_t limit,
                    const std::function<void(size_t bytes)>& grow);
+
+/// RFC 1952, without a time: the same bytes every time. Throws Error(kInternal).
+std::string gzip(std::string_view text);
 
 }  // namespace d3::server

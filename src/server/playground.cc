@@ -6,11 +6,11 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include "base/ascii.h"
 #include "base/error.h"
 #include "checkpoint/sha256.h"
+#include "server/content_coding.h"
 #include "server/web_files.h"
 
 namespace d3::server {
@@ -40,24 +40,6 @@ std::string_view content_type_of(std::string_view name) {
   if (found == kTypes.end())
     throw Error(ErrorCode::kInternal, fmt::format("web/{} is of no known type", name));
   return found->second;
-}
-
-/// RFC 1952, without a time: the same bytes every time.
-std::string compress(std::string_view text) {
-  constexpr int kGzip = 16;
-  z_stream stream = {};
-  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzip, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-    throw Error(ErrorCode::kInternal, "zlib could not be set up");
-  std::string out(deflateBound(&stream, text.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  const int result = deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  if (result != Z_STREAM_END) throw Error(ErrorCode::kInternal, "zlib could not compress");
-  return out;
 }
 
 std::string etag_of(std::string_view bytes) {
@@ -106,12 +88,12 @@ bool names_etag(std::string_view if_none_match, std::string_view etag) {
 
 Playground::Playground() {
   for (const auto& [name, text] : kWebFiles) {
-    std::string gzip = compress(text);
-    std::string gzip_tag = etag_of(gzip);
+    std::string compressed = gzip(text);
+    std::string gzip_tag = etag_of(compressed);
     files_.push_back({.path = name == kPage ? "/" : fmt::format("{}{}", kFolder, name),
                       .content_type = content_type_of(name),
                       .plain = {.body = std::string(text), .etag = etag_of(text)},
-                      .gzip = {.body = std::move(gzip), .etag = std::move(gzip_tag)}});
+                      .gzip = {.body = std::move(compressed), .etag = std::move(gzip_tag)}});
   }
 }
 

@@ -9,7 +9,6 @@
 namespace d3::server {
 namespace {
 
-using test::gzip;
 using test::zstd;
 
 std::string decoded(std::string_view coding, std::string_view body, size_t limit = 1 << 20) {

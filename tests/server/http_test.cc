@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "json/parse.h"
+#include "server/content_coding.h"
 #include "support/compress.h"
 #include "support/test_questions.h"
 #include "support/test_server.h"
@@ -219,10 +220,10 @@ TEST(Http, ReadsCompressedBodies) {
   HttpClient client = server.ready_client();
   const std::string body = ask(std::string(50'000, 'x'));
   const std::string alone = answers(client.post("/v1/systemone", body));
-  EXPECT_EQ(answers(client.post("/v1/systemone", test::gzip(body), "content-encoding: gzip\r\n")), alone);
+  EXPECT_EQ(answers(client.post("/v1/systemone", gzip(body), "content-encoding: gzip\r\n")), alone);
   EXPECT_EQ(answers(client.post("/v1/systemone", test::zstd(body), "Content-Encoding: ZSTD\r\n")), alone);
   const std::string large = ask(std::string(1'000'000, 'x'));
-  expect_error(client.post("/v1/systemone", test::gzip(large), "content-encoding: gzip\r\n"), 413,
+  expect_error(client.post("/v1/systemone", gzip(large), "content-encoding: gzip\r\n"), 413,
                "PayloadTooLargeError");
   expect_error(client.post("/v1/systemone", "not gzip", "content-encoding: gzip\r\n"), 400,
                "BadRequestError");
