@@ -148,34 +148,33 @@ function writeList(open, items, close, indent, level) {
   return open + pad + items.join("," + pad) + "\n" + " ".repeat(indent * level) + close;
 }
 
-/** JSON text of a value, on one line or indented. */
-export function write(value, indent = 0, level = 0) {
+/** Lists and objects, on one line or indented; `leaf` writes what is neither. */
+function layOut(value, indent, level, leaf) {
+  const inner = (item) => layOut(item, indent, level + 1, leaf);
   if (value instanceof RawNumber) return value.text;
-  if (Array.isArray(value)) {
-    return writeList("[", value.map((item) => write(item, indent, level + 1)), "]", indent, level);
-  }
+  if (Array.isArray(value)) return writeList("[", value.map(inner), "]", indent, level);
   if (value instanceof Map) {
-    const members = [...value].map(([key, item]) => `${JSON.stringify(key)}: ${write(item, indent, level + 1)}`);
+    const members = [...value].map(([key, item]) => `${JSON.stringify(key)}: ${inner(item)}`);
     return writeList("{", members, "}", indent, level);
   }
-  return JSON.stringify(value);
+  return leaf(value);
+}
+
+/** JSON text of a value. */
+export function write(value, indent = 0) {
+  return layOut(value, indent, 0, (leaf) => JSON.stringify(leaf));
+}
+
+function pythonLeaf(value) {
+  if (value === null) return "None";
+  if (value === true) return "True";
+  if (value === false) return "False";
+  return value?.python ?? JSON.stringify(value);
 }
 
 /** A value as a Python literal. */
 export function writePython(value, indent = 4, level = 0) {
-  if (value === null) return "None";
-  if (value === true) return "True";
-  if (value === false) return "False";
-  if (value instanceof RawNumber) return value.text;
-  if (Array.isArray(value)) {
-    return writeList("[", value.map((item) => writePython(item, indent, level + 1)), "]", indent, level);
-  }
-  if (value instanceof Map) {
-    const members = [...value].map(
-      ([key, item]) => `${JSON.stringify(key)}: ${writePython(item, indent, level + 1)}`);
-    return writeList("{", members, "}", indent, level);
-  }
-  return value?.python ?? JSON.stringify(value);
+  return layOut(value, indent, level, pythonLeaf);
 }
 
 /** Line and column, both from 1, of an offset. */

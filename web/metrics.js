@@ -26,10 +26,13 @@ class Snapshot {
     this.time = performance.now();
   }
 
-  sum(name, labels = {}) {
+  named(name, labels) {
     return this.samples.filter((sample) => sample.name === name
-      && Object.entries(labels).every(([key, value]) => sample.labels[key] === value))
-      .reduce((total, { value }) => total + value, 0);
+      && Object.entries(labels).every(([key, value]) => sample.labels[key] === value));
+  }
+
+  sum(name, labels = {}) {
+    return this.named(name, labels).reduce((total, { value }) => total + value, 0);
   }
 
   label(name, key) {
@@ -38,8 +41,7 @@ class Snapshot {
 
   /** [[upper bound, count up to it], ..] of a histogram. */
   buckets(name, labels) {
-    return this.samples.filter((sample) => sample.name === `${name}_bucket`
-      && Object.entries(labels).every(([key, value]) => sample.labels[key] === value))
+    return this.named(`${name}_bucket`, labels)
       .map(({ labels: { le }, value }) => [le === "+Inf" ? Infinity : Number(le), value]);
   }
 }
