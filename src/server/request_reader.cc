@@ -20,6 +20,7 @@ using boost::system::error_code;
 
 constexpr size_t kReadAhead = 64 << 10;  // beside the head: what a client may send before it is read
 constexpr size_t kKeptBuffer = 16 << 10;
+constexpr size_t kLastChunk = 5;  // "0" CRLF CRLF: no body in chunks ends with less
 
 std::string_view view(string_view text) { return {text.data(), text.size()}; }
 
@@ -124,6 +125,7 @@ void RequestReader::next() {
   head_ = {};
   head_size_ = 0;
   head_checked_ = 0;
+  waits_ = false;
   parser_ = std::make_unique<Parser>(head_);
   parser_->eager(false);              // one part at a time
   parser_->body_limit(boost::none);   // the caller's to check
@@ -171,9 +173,13 @@ void RequestReader::check_line_ends() {
 std::string_view RequestReader::next_piece() {
   parser_->forget_piece();
   while (!parser_->is_done() && buffered() > 0 && parser_->piece().empty()) {
+    // Beast asserts that, once it has seen the size of the last chunk, it is asked again with the whole of
+    // that chunk's shortest form.
+    if (waits_ && buffer_[begin_] == '0' && buffered() < kLastChunk) break;
     const size_t before = begin_;
     parse();
-    if (begin_ == before && !parser_->is_done()) {
+    waits_ = begin_ == before && !parser_->is_done();
+    if (waits_) {
       // The size of a chunk, or trailers, that never end.
       if (buffered() > max_head_)
         throw Error(ErrorCode::kInvalidArgument, "the body is no valid HTTP: a chunk's header is too long");

@@ -63,6 +63,7 @@ class RequestReader {
   size_t end_ = 0;
   size_t head_size_ = 0;     // bytes of the head that were read
   size_t head_checked_ = 0;  // bytes from begin_ whose line ends were checked while the head is incomplete
+  bool waits_ = false;       // the parser took nothing of the body that is buffered
   RequestHead head_;
   std::unique_ptr<Parser> parser_;
 };

@@ -61,6 +61,16 @@ TEST(RequestReader, ReadsTheSameInAnyPortions) {
         << portion;
 }
 
+// The last chunk is the first: less is there of it, when its size is known, than after any other.
+TEST(RequestReader, ReadsAnEmptyBodyInChunksInAnyPortions) {
+  const std::string head = "POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+  for (const std::string body : {"0\r\n\r\n", "0\r\nt: s\r\n\r\n", "000;a=b\r\nt: s\r\n\r\n"})
+    for (size_t portion = 1; portion <= head.size() + body.size(); ++portion)
+      EXPECT_THAT(read_all(head + body + "GET / HTTP/1.1\r\n\r\n", portion),
+                  ElementsAre("POST / 11 keep |", "GET / 11 keep |"))
+          << body << portion;
+}
+
 TEST(RequestReader, RefusesWhatIsNoHttp) {
   for (const std::string bytes :
        {"GET  / HTTP/1.1\r\n\r\n", "GET / HTTP/2.0\r\n\r\n", "\x16\x03\x01 hello\r\n",
