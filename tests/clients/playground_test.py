@@ -1,137 +1,20 @@
-"""The playground in a real Chromium against a real server. Pictures go to the directory D3_SCREENSHOTS, if it is set."""
+"""The playground in a real Chromium against a real server."""
 
 import base64
+import csv
+import io
 import json
-import os
-import re
 import subprocess
 import sys
-from pathlib import Path
 
-import axe_playwright_python
 import pytest
-from selenium import webdriver
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
-from selenium.webdriver import ActionChains, Keys
-from selenium.webdriver.chrome.service import Service
-from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import WebDriverWait
+from selenium.webdriver import Keys
 
 import server as servers
+from browser import Page, driver, page, saved  # noqa: F401 (fixtures)
 
-AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 ATTACK = '<img src=x onerror="window.attacked=1"><script>window.attacked=1</script>'
 LANGUAGES = ("curl", "typesafe", "openai", "requests", "cpp")
-
-
-class Page:
-    def __init__(self, driver):
-        self.driver = driver
-
-    def open(self, url, model="d3-nano"):
-        self.driver.get("about:blank")
-        self.driver.get(url)
-        self.wait(lambda: self.text("model-name") == model)
-
-    def wait(self, condition, seconds=30):
-        """The page may redraw what the condition looks at: then it is looked at again."""
-        return WebDriverWait(self.driver, seconds, poll_frequency=0.05,
-                             ignored_exceptions=[NoSuchElementException, StaleElementReferenceException]).until(
-                                 lambda _: condition())
-
-    def id(self, name):
-        return self.driver.find_element(By.ID, name)
-
-    def text(self, name):
-        return self.id(name).text
-
-    def all(self, selector):
-        return self.driver.find_elements(By.CSS_SELECTOR, selector)
-
-    def one(self, selector):
-        return self.driver.find_element(By.CSS_SELECTOR, selector)
-
-    def run(self, script, *arguments):
-        return self.driver.execute_script(script, *arguments)
-
-    def set(self, name, value, event="input"):
-        self.run("arguments[0].value = arguments[1];"
-                 "arguments[0].dispatchEvent(new Event(arguments[2], {bubbles: true}))", self.id(name), value, event)
-
-    def example(self, name):
-        next(chip for chip in self.all(".chip") if chip.text == name).click()
-
-    def ask(self):
-        """Asks, and waits until the answer or the refusal is there."""
-        self.id("ask").click()
-        self.wait(lambda: self.id("ask").is_enabled())
-
-    def raw(self, text):
-        self.one("#view-switch [data-value=raw]").click()
-        self.set("raw-text", text if isinstance(text, str) else json.dumps(text))
-
-    def form(self):
-        self.one("#view-switch [data-value=form]").click()
-
-    def errors(self):
-        """Those shown, by their place; a question's without its number."""
-        shown = self.run("return [...document.querySelectorAll('#ask-panel .error')].filter(e => e.checkVisibility())"
-                         ".map(e => [e.id, e.textContent])")
-        return {re.sub(r"^q\d+-", "", place): text for place, text in shown}
-
-    def click(self, selector):
-        """Where nothing lies over it."""
-        self.run("arguments[0].scrollIntoView({block: 'center'})", self.one(selector))
-        self.one(selector).click()
-
-    def names(self):
-        return self.run("return [...document.querySelectorAll('.answer .bar-name')].map(e => e.textContent)")
-
-    def press(self, *keys):
-        ActionChains(self.driver).send_keys(*keys).perform()
-
-    def chord(self, modifier, key):
-        ActionChains(self.driver).key_down(modifier).send_keys(key).key_up(modifier).perform()
-
-    def code(self, language):
-        self.set("language", language, "change")
-        return self.run("return document.getElementById('code').textContent")
-
-    def console(self):
-        return [entry["message"] for entry in self.driver.get_log("browser")]
-
-    def picture(self, name):
-        if "D3_SCREENSHOTS" in os.environ:
-            self.wait(lambda: not self.all(".announcement.shown"))
-            self.driver.save_screenshot(str(Path(os.environ["D3_SCREENSHOTS"]) / f"{name}.png"))
-
-    def expect_accessible(self):
-        self.run(AXE)
-        report = self.driver.execute_async_script("axe.run().then(arguments[0])")
-        assert [(found["id"], found["impact"], [node["target"] for node in found["nodes"]])
-                for found in report["violations"]] == []
-
-
-@pytest.fixture(scope="module")
-def driver():
-    options = webdriver.ChromeOptions()
-    # As root Chromium has no sandbox.
-    for argument in ("--no-sandbox", "--headless=new", "--disable-dev-shm-usage", "--window-size=1380,1000"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
-    yield driver
-    driver.quit()
-
-
-@pytest.fixture
-def page(driver, server):
-    page = Page(driver)
-    page.open(server.url + "/")
-    page.console()
-    yield page
-    # Chromium itself notes answers of 4xx; nothing else may be said.
-    assert [line for line in page.console() if "the server responded with a status of 4" not in line] == []
 
 
 def test_page_is_light(page):
@@ -252,6 +135,48 @@ def test_three_megabytes(page):
     assert "limit" in page.errors()["error"]
 
 
+def test_pasted_and_picked_media(page, takes_images, png, tmp_path):
+    page.run("const files = new DataTransfer();"
+             "files.items.add(new File([Uint8Array.from(arguments[0])], 'image.png', {type: 'image/png'}));"
+             "document.getElementById('state').dispatchEvent("
+             "new ClipboardEvent('paste', {clipboardData: files, bubbles: true, cancelable: true}))", list(png))
+    page.wait(lambda: page.run("return document.querySelector('.media-item img')?.naturalWidth") == 8)
+    (tmp_path / "second.png").write_bytes(png)
+    page.id("media-file").send_keys(str(tmp_path / "second.png"))
+    page.wait(lambda: [item.text for item in page.all(".media-name")] == ["image.png", "second.png"])
+    page.click("[aria-label='Remove image.png']")
+    assert [item.text for item in page.all(".media-name")] == ["second.png"]
+    page.example("Image kind")
+    page.ask()
+    assert ("media-error" not in page.errors()) == takes_images
+
+
+def test_saves_the_answer(page, saved):
+    page.example("Ticket routing")
+    page.ask()
+    page.click("#save-json")
+    answers = json.loads(saved("answer.json"))["answers"]
+    page.click("#save-csv")
+    rows = list(csv.DictReader(io.StringIO(saved("answer.csv"))))
+    team = {row["option"]: float(row["probability"]) for row in rows if row["question"] == "team"}
+    assert team == answers["team"]["probabilities"]
+    assert [row["option"] for row in rows if row["question"] == "team" and row["decision"] == "yes"] == [max(team, key=team.get)]
+
+
+@pytest.mark.parametrize("wish, moves", [("no-preference", True), ("reduce", False)])
+def test_motion_as_wished(page, wish, moves):
+    media = {"features": [{"name": "prefers-reduced-motion", "value": wish}]}
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    try:
+        page.example("Spam")
+        page.ask()
+        durations = page.run("return [...document.querySelectorAll('*')].map(e => getComputedStyle(e))"
+                             ".flatMap(s => [s.transitionDuration, s.animationName])")
+        assert bool(set(durations) - {"0s", "none"}) == moves
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
 def probabilities(answer):
     """The same from every client: {id: [p, ..]}."""
     answers = answer["answers"]
@@ -324,24 +249,6 @@ def test_attacks_are_inert(page, server):
     page.driver.get(server.url + "/#r=%3Cscript%3E")
     page.wait(lambda: "does not hold" in page.text("announcement"))
     page.console()  # Chromium notes the refusal above
-
-
-def test_batch(page, tmp_path):
-    page.example("Ticket routing")
-    page.id("tab-batch").click()
-    (tmp_path / "states.csv").write_text(
-        "id,text\n" + "".join(f'{i},"message {i}, ""quoted"""\n' for i in range(40)))
-    page.id("batch-file").send_keys(str(tmp_path / "states.csv"))
-    page.wait(lambda: page.text("batch-count") == "0 of 40 answered")
-    page.id("batch-run").click()
-    page.wait(lambda: page.text("batch-run") == "Ask again", 60)
-    assert page.text("batch-count") == "40 of 40 answered"
-    assert len(page.all("#batch-chart .bar")) == 5
-    page.set("batch-search", 'message 5, "quoted"')
-    page.wait(lambda: len(page.all("#batch-table tbody tr")) == 1)
-    page.set("batch-search", "")
-    page.expect_accessible()
-    page.picture("batch")
 
 
 def test_server_panel(page):
