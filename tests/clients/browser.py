@@ -95,7 +95,7 @@ class Page:
 
     def picture(self, name):
         if "D3_SCREENSHOTS" in os.environ:
-            self.wait(lambda: not self.all(".announcement.shown"))
+            self.wait(lambda: self.run("return getComputedStyle(document.getElementById('announcement')).opacity") == "0")
             self.driver.save_screenshot(str(Path(os.environ["D3_SCREENSHOTS"]) / f"{name}.png"))
 
     def expect_accessible(self):
