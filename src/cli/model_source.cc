@@ -1,23 +1,9 @@
 #include "cli/model_source.h"
 
-#include <algorithm>
-
-#include <fmt/format.h>
-
-#include "base/error.h"
 #include "cli/command.h"
 #include "cli/pull_display.h"
 
 namespace d3::cli {
-namespace {
-
-/// Whether a text can only be meant as a path.
-bool is_path(const std::string& text) {
-  return text.empty() || text.starts_with('.') || text.starts_with('/') || text.starts_with('~') ||
-         text.ends_with('/') || std::ranges::count(text.substr(0, text.find('@')), '/') > 1;
-}
-
-}  // namespace
 
 void add_revision(CLI::App& app, std::string& revision) {
   app.add_option("--revision", revision,
@@ -40,7 +26,7 @@ void ModelSource::add_to(CLI::App& app) {
 
 std::filesystem::path ModelSource::directory(const Context& context) const {
   std::error_code ignored;
-  if (std::filesystem::exists(text_, ignored) || is_path(text_)) {
+  if (std::filesystem::exists(text_, ignored) || hub::looks_like_path(text_)) {
     if (!revision_.empty()) throw UsageError("--revision is for a model on the hub, and MODEL is a path");
     return text_;
   }
@@ -52,13 +38,7 @@ std::filesystem::path ModelSource::directory(const Context& context) const {
 hub::ModelName model_name_from(const std::string& text, const std::string& revision) {
   if (!revision.empty() && text.find('@') != std::string::npos)
     throw UsageError("a revision is given twice: after @ and with --revision");
-  hub::ModelName name = hub::parse_model_name(text, revision);
-  // The hub has a few models without an owner; none is a decision model.
-  if (name.repo.find('/') == std::string::npos)
-    throw Error(ErrorCode::kNotFound,
-                fmt::format("there is no directory {0}, and {0} is no model: expected ORG/NAME", text),
-                "model");
-  return name;
+  return hub::parse_owned_model_name(text, revision);
 }
 
 hub::Pulled pull_model(const hub::ModelName& name, const hub::Settings& settings, const Context& context) {

@@ -64,6 +64,21 @@ ModelName parse_model_name(std::string_view text, std::string_view revision) {
   return name;
 }
 
+ModelName parse_owned_model_name(std::string_view text, std::string_view revision) {
+  ModelName name = parse_model_name(text, revision);
+  // The hub has a few models without an owner; none is a decision model.
+  if (name.repo.find('/') == std::string::npos)
+    throw Error(ErrorCode::kNotFound,
+                fmt::format("there is no directory {0}, and {0} is no model: expected ORG/NAME", text),
+                "model");
+  return name;
+}
+
+bool looks_like_path(std::string_view text) {
+  return text.empty() || text.starts_with('.') || text.starts_with('/') || text.starts_with('~') ||
+         text.ends_with('/') || std::ranges::count(text.substr(0, text.find('@')), '/') > 1;
+}
+
 std::string published_repo(std::string_view name) {
   static constexpr std::array<std::string_view, 6> kPublished = {"d3",      "d3-flash", "d3-mini",
                                                                  "d3-nano", "d3-lite",  "d3-edge"};

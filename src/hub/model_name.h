@@ -19,6 +19,12 @@ struct ModelName {
 /// "..", not ending in ".git"; and for a revision that could leave its directory in the cache.
 ModelName parse_model_name(std::string_view text, std::string_view revision = {});
 
+/// The same for a decision model, which always has an owner. Throws Error(kNotFound) for a name without one.
+ModelName parse_owned_model_name(std::string_view text, std::string_view revision = {});
+
+/// Whether a text can only be meant as a path, not as a name: "/x", "./x", "~/x", "x/", "a/b/c" or nothing.
+bool looks_like_path(std::string_view text);
+
 /// "d3-nano" -> "vllm-sr/d3-nano" for each size of the published family; empty for other names.
 std::string published_repo(std::string_view name);
 
