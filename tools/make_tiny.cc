@@ -9,7 +9,7 @@
 #include "support/checkpoint_writer.h"
 
 int main(int argc, char** argv) {
-  if (argc < 2 || argc > 3) {
+  if (argc < 2 || argc > 3 || argv[1][0] == '-') {
     std::fputs("usage: make_tiny DIR [tiny|tiny-irregular|tiny-causal|micro]\n", stderr);
     return 2;
   }

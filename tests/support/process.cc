@@ -27,6 +27,7 @@ int exit_code(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128
 
 void clear_environment() {
   ::setenv("D3", d3_binary().c_str(), 1);
+  ::setenv("XDG_CONFIG_HOME", "/nonexistent", 1);  // a developer's own config file is none of a test's
   for (const char* name :
        {"D3_API_KEY", "D3_CPU_TARGET", "NO_COLOR", "HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE",
         "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_ENDPOINT", "HF_HUB_OFFLINE",
