@@ -34,7 +34,8 @@ class Content {
   }
 
   Kind kind() const noexcept { return kind_; }
-  const std::string& text() const noexcept { return text_; }
+  const std::string& text() const& noexcept { return text_; }
+  std::string text() && noexcept { return std::move(text_); }
 
  private:
   Kind kind_ = Kind::kNone;
@@ -96,7 +97,8 @@ class Media {
 
   Kind kind() const noexcept { return kind_; }
   const std::string& place() const noexcept { return place_; }  ///< path or URL
-  const std::vector<std::byte>& content() const noexcept { return bytes_; }
+  const std::vector<std::byte>& content() const& noexcept { return bytes_; }
+  std::vector<std::byte> content() && noexcept { return std::move(bytes_); }
 
  private:
   explicit Media(Kind kind) : kind_(kind) {}

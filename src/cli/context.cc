@@ -1,27 +1,13 @@
 #include "cli/context.h"
 
-#include <cstdlib>
-#include <optional>
-
 #include <fcntl.h>
-#include <pwd.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/process_environment.h"
+
 namespace d3::cli {
 namespace {
-
-std::optional<std::string> environment(const char* name) {
-  const char* value = std::getenv(name);
-  if (value == nullptr || *value == '\0') return std::nullopt;
-  return value;
-}
-
-std::string home_directory() {
-  if (const auto home = environment("HOME")) return *home;
-  const passwd* user = ::getpwuid(::getuid());
-  return user != nullptr ? user->pw_dir : "/";
-}
 
 std::map<std::string, std::string> own_variables() {
   std::map<std::string, std::string> variables;
@@ -35,13 +21,13 @@ std::map<std::string, std::string> own_variables() {
 }
 
 std::filesystem::path config_home() {
-  if (const auto home = environment("XDG_CONFIG_HOME")) return *home;
+  if (const auto home = environment_variable("XDG_CONFIG_HOME")) return *home;
   return std::filesystem::path(home_directory()) / ".config";
 }
 
 bool locale_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const auto value = environment(name);
+    const auto value = environment_variable(name);
     if (!value) continue;
     return value->find("UTF-8") != std::string::npos || value->find("utf8") != std::string::npos ||
            value->find("UTF8") != std::string::npos;
@@ -52,7 +38,7 @@ bool locale_is_utf8() {
 Output output(std::FILE* file) {
   Output output{.file = file};
   output.terminal = ::isatty(::fileno(file)) == 1;
-  output.colour = output.terminal && !environment("NO_COLOR");
+  output.colour = output.terminal && !environment_variable("NO_COLOR");
   output.unicode = locale_is_utf8();
   winsize size{};
   if (output.terminal && ::ioctl(::fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
@@ -73,9 +59,8 @@ Context process_context() {
           .in_is_terminal = ::isatty(::fileno(stdin)) == 1,
           .variables = own_variables(),
           .config_files = {config_home() / "d3/config.toml", "/etc/d3/config.toml"},
-          .cpu_target = environment("D3_CPU_TARGET").value_or(""),
-          .hub = hub::settings_from([](const std::string& name) { return environment(name.c_str()); },
-                                    home_directory())};
+          .cpu_target = environment_variable("D3_CPU_TARGET").value_or(""),
+          .hub = hub::settings_from(environment_variable, home_directory())};
 }
 
 void keep_standard_streams() {

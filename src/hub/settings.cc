@@ -76,11 +76,15 @@ class Reader {
 
 }  // namespace
 
+std::string without_end_slash(std::string endpoint) {
+  while (endpoint.ends_with('/')) endpoint.pop_back();
+  return endpoint;
+}
+
 Settings settings_from(const Environment& environment, const std::string& home) {
   const Reader reader(environment, home);
   Settings settings;
-  if (const auto endpoint = reader.first({"HF_ENDPOINT"})) settings.endpoint = *endpoint;
-  while (settings.endpoint.ends_with('/')) settings.endpoint.pop_back();
+  if (const auto endpoint = reader.first({"HF_ENDPOINT"})) settings.endpoint = without_end_slash(*endpoint);
   const auto caches = reader.path({"XDG_CACHE_HOME"}, std::filesystem::path(home) / ".cache");
   const auto hf_home = reader.path({"HF_HOME"}, caches / "huggingface");
   settings.cache = reader.path({"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"}, hf_home / "hub");

@@ -40,6 +40,9 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 /// case); SSL_CERT_FILE. A variable that is set and empty counts as not set. `home` is what ~ stands for.
 Settings settings_from(const Environment& environment, const std::string& home);
 
+/// An endpoint as Settings holds it.
+std::string without_end_slash(std::string endpoint);
+
 /// The token to send: the one set, else the token file's; none when there is neither. Throws
 /// Error(kInvalidArgument) when it has characters that cannot be in a header.
 std::optional<std::string> read_token(const Settings& settings);

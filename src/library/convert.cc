@@ -32,7 +32,7 @@ json::Value value_of(Content content, const std::string& path) {
     case Content::Kind::kNone:
       return json::Value();
     case Content::Kind::kText:
-      return json::Value(checked_text(content.text(), path));
+      return json::Value(checked_text(std::move(content).text(), path));
     case Content::Kind::kJson:
       try {
         return json::parse(content.text());
@@ -147,7 +147,7 @@ std::vector<decision::Medium> media_of(std::vector<Media> media, decision::Media
     switch (medium.kind()) {
       case Media::Kind::kBytes:
         if (medium.content().empty()) decision::refuse(path, "there are no bytes");
-        out.push_back({.file = medium.content()});
+        out.push_back({.file = std::move(medium).content()});
         break;
       case Media::Kind::kFile:
         out.push_back({.file = read_file(medium.place(),

@@ -1,16 +1,13 @@
 #include "library/load.h"
 
 #include <cstdint>
-#include <cstdlib>
-#include <optional>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
-#include <pwd.h>
-#include <unistd.h>
 
 #include "base/error.h"
+#include "base/process_environment.h"
 #include "hub/model_name.h"
 #include "hub/pull.h"
 #include "hub/settings.h"
@@ -18,28 +15,15 @@
 namespace d3::library {
 namespace {
 
-std::string home_directory() {
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return home;
-  const passwd* user = ::getpwuid(::getuid());
-  return user != nullptr ? user->pw_dir : "/";
-}
-
 hub::Settings settings_of(const HubOptions& options) {
   hub::Settings settings;
   if (options.use_environment)
-    settings = hub::settings_from(
-        [](const std::string& name) -> std::optional<std::string> {
-          const char* value = std::getenv(name.c_str());
-          if (value == nullptr || *value == '\0') return std::nullopt;
-          return value;
-        },
-        home_directory());
+    settings = hub::settings_from(environment_variable, home_directory());
   else if (options.cache.empty())
     throw Error(ErrorCode::kInvalidArgument, "hub.cache: is needed where the environment is not used",
                 "hub.cache");
   if (!options.cache.empty()) settings.cache = options.cache;
-  if (!options.endpoint.empty()) settings.endpoint = options.endpoint;
-  while (settings.endpoint.ends_with('/')) settings.endpoint.pop_back();
+  if (!options.endpoint.empty()) settings.endpoint = hub::without_end_slash(options.endpoint);
   if (options.token) settings.token = options.token;
   if (options.offline) settings.offline = true;
   return settings;

@@ -93,9 +93,9 @@ struct TileTarget {
   bool accumulate = false;
 };
 
-/// sum + *a * b, where `a` is read by the multiply-add itself. A neighbour on the same core leaves a tile
-/// half of the instructions a cycle, fewer than it wants beside its multiply-adds; this saves the instruction
-/// that loads `a`. Compilers do not choose it for a value with two uses. It loads twice where the other way
+/// sum + *a * b, where `a` is read by the multiply-add itself: this saves the instruction that loads `a`, which
+/// counts where a core issues few instructions a cycle beside its multiply-adds (as it seems to where another
+/// machine shares it). Compilers do not choose it for a value with two uses. It loads twice where the other way
 /// loads once, so only kMemoryRows of a tile's rows do it.
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 HWY_INLINE Vec add_product(const float* a, Vec b, Vec sum) {
