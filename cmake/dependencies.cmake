@@ -1,4 +1,4 @@
-# Every outside library, all of them Debian packages (tools/packages.txt).
+# Every outside library, all of them Debian packages (tools/packages.txt and test_packages.txt).
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 # Debian's dnnl-config.cmake asks for OpenCL headers, which nothing here uses.

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "api/systemone.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/thread_pool.h"

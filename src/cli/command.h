@@ -1,8 +1,7 @@
 // cli/command.h: a subcommand of d3.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
+#include "cli/cli11.h"
 #include "cli/context.h"
 
 namespace d3::cli {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/settings.h"
 
 namespace d3::cli {

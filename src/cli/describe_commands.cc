@@ -1,5 +1,7 @@
 #include "cli/describe_commands.h"
 
+#include <CLI/CLI.hpp>
+
 #include "cli/command_table.h"
 #include "cli/completion.h"
 #include "cli/manual.h"

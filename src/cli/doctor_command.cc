@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include <CLI/CLI.hpp>
 #include <dnnl.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>

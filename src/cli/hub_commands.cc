@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "cli/model_source.h"

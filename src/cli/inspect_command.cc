@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "checkpoint/answer_codes.h"

@@ -2,6 +2,8 @@
 
 #include <span>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/input.h"
 #include "decision/validation.h"
 

@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include "cli/cli11.h"
 #include "decision/request.h"
 
 namespace d3::cli {

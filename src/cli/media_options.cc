@@ -1,5 +1,7 @@
 #include "cli/media_options.h"
 
+#include <CLI/CLI.hpp>
+
 namespace d3::cli {
 
 void MediaOptions::add_to(CLI::App& app) {

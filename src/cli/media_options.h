@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include "cli/cli11.h"
 #include "engine/load.h"
 
 namespace d3::cli {

@@ -1,5 +1,7 @@
 #include "cli/model_options.h"
 
+#include <CLI/CLI.hpp>
+
 #include "cli/progress.h"
 
 namespace d3::cli {

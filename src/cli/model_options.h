@@ -6,8 +6,7 @@
 #include <optional>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
+#include "cli/cli11.h"
 #include "cli/context.h"
 #include "cli/model_source.h"
 #include "engine/load.h"

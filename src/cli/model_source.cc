@@ -1,5 +1,7 @@
 #include "cli/model_source.h"
 
+#include <CLI/CLI.hpp>
+
 #include "cli/command.h"
 #include "cli/pull_display.h"
 

@@ -4,8 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
+#include "cli/cli11.h"
 #include "cli/context.h"
 #include "hub/model_name.h"
 #include "hub/pull.h"

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "cli/log.h"
@@ -226,8 +227,8 @@ int ServeCommand::run(const Context& context) {
                       .takes_media = info.takes_media,
                       .description = info.model_name.empty() ? model_.name() : info.model_name};
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    log->info("ready: {} in {}, loaded in {:.1f} s", serving.served.names.front(),
-              serving.model->engine().dtype_name(), taken.count());
+    log->info(fmt::format("ready: {} in {}, loaded in {:.1f} s", serving.served.names.front(),
+                          serving.model->engine().dtype_name(), taken.count()));
     return serving;
   });
   if (in_time) return kSuccess;

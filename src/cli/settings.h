@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include "cli/cli11.h"
 #include "cli/config_file.h"
 #include "cli/context.h"
 

@@ -1,5 +1,6 @@
 #include "cli/tokenize_command.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/error.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -42,13 +41,13 @@ std::string label_text(const Labels& labels) {
 void append_sample(std::string& out, const std::string& name, const Labels& labels, double value) {
   out += name + label_text(labels);
   if (std::isfinite(value))
-    fmt::format_to(std::back_inserter(out), " {}\n", value);
+    out += fmt::format(" {}\n", value);
   else
     out += std::isnan(value) ? " NaN\n" : value > 0 ? " +Inf\n" : " -Inf\n";
 }
 
 void append_count(std::string& out, const std::string& name, const Labels& labels, uint64_t value) {
-  fmt::format_to(std::back_inserter(out), "{}{} {}\n", name, label_text(labels), value);
+  out += fmt::format("{}{} {}\n", name, label_text(labels), value);
 }
 
 void append_histogram(std::string& out, const std::string& name, const Labels& labels,
@@ -157,7 +156,7 @@ std::string Registry::text() const {
   for (const Family& family : families_) {
     out += "# HELP " + family.name + ' ';
     append_escaped(out, family.help, false);
-    fmt::format_to(std::back_inserter(out), "\n# TYPE {} {}\n", family.name, family.type);
+    out += fmt::format("\n# TYPE {} {}\n", family.name, family.type);
     for (const Series& series : family.series) series(out);
   }
   return out;

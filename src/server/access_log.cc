@@ -1,7 +1,6 @@
 #include "server/access_log.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -16,31 +15,27 @@ double milliseconds(std::chrono::duration<double> time) { return time.count() * 
 
 void append_text(std::string& line, const Exchange& exchange) {
   const RequestHead& head = exchange.head;
-  fmt::format_to(std::back_inserter(line), "{} {} {} {} {:.1f} ms", head.request_id,
-                 head.method.empty() ? "-" : loggable(head.method),
-                 head.path.empty() ? "-" : loggable(head.path), exchange.reply.status,
-                 milliseconds(exchange.taken));
+  line += fmt::format(
+      "{} {} {} {} {:.1f} ms", head.request_id, head.method.empty() ? "-" : loggable(head.method),
+      head.path.empty() ? "-" : loggable(head.path), exchange.reply.status, milliseconds(exchange.taken));
   if (!exchange.reply.work) return;
   const Work& work = *exchange.reply.work;
-  fmt::format_to(std::back_inserter(line), ", {} questions, {} tokens", work.questions, work.input_tokens);
+  line += fmt::format(", {} questions, {} tokens", work.questions, work.input_tokens);
 }
 
 void append_json(std::string& line, const Exchange& exchange) {
   const RequestHead& head = exchange.head;
   line += R"("id":)";
   json::append_untrusted_string(line, head.request_id);
-  fmt::format_to(std::back_inserter(line),
-                 R"(,"method":"{}","path":"{}","status":{},"ms":{:.3f},"bytes_in":{},"bytes_out":{})",
-                 loggable(head.method), loggable(head.path), exchange.reply.status,
-                 milliseconds(exchange.taken), exchange.body_bytes, exchange.bytes_out);
+  line += fmt::format(R"(,"method":"{}","path":"{}","status":{},"ms":{:.3f},"bytes_in":{},"bytes_out":{})",
+                      loggable(head.method), loggable(head.path), exchange.reply.status,
+                      milliseconds(exchange.taken), exchange.body_bytes, exchange.bytes_out);
   if (!exchange.reply.work) return;
   const Work& work = *exchange.reply.work;
-  fmt::format_to(std::back_inserter(line), R"(,"questions":{},"input_tokens":{})", work.questions,
-                 work.input_tokens);
+  line += fmt::format(R"(,"questions":{},"input_tokens":{})", work.questions, work.input_tokens);
   for (size_t i = 0; i < kStageNames.size(); ++i)
     if (work.stages[i])
-      fmt::format_to(std::back_inserter(line), R"(,"{}_ms":{:.3f})", kStageNames[i],
-                     milliseconds(*work.stages[i]));
+      line += fmt::format(R"(,"{}_ms":{:.3f})", kStageNames[i], milliseconds(*work.stages[i]));
 }
 
 }  // namespace
@@ -61,7 +56,7 @@ void AccessLog::add(const Exchange& exchange) {
     append_json(line, exchange);
   else
     append_text(line, exchange);
-  log_->info("{}", line);
+  log_->info(line);
 }
 
 }  // namespace d3::server

@@ -1,7 +1,6 @@
 #include "server/connection.h"
 
 #include <algorithm>
-#include <iterator>
 #include <new>
 #include <utility>
 
@@ -293,13 +292,12 @@ void Connection::respond(Reply reply) {
 std::string Connection::response_head(const Reply& reply) const {
   std::string bytes;
   bytes.reserve(512);
-  const auto end = std::back_inserter(bytes);
-  fmt::format_to(end, "HTTP/1.1 {} {}\r\nserver: d3\r\ndate: {}\r\n", reply.status,
-                 reason_phrase(reply.status), service_.date());
+  bytes += fmt::format("HTTP/1.1 {} {}\r\nserver: d3\r\ndate: {}\r\n", reply.status,
+                       reason_phrase(reply.status), service_.date());
   if (reply.status != 204 && reply.status != 304)
-    fmt::format_to(end, "content-type: {}\r\ncontent-length: {}\r\n", reply.content_type, reply.body.size());
-  for (const auto& [name, value] : reply.headers) fmt::format_to(end, "{}: {}\r\n", name, value);
-  fmt::format_to(end, "connection: {}\r\n\r\n", keep_alive_ ? "keep-alive" : "close");
+    bytes += fmt::format("content-type: {}\r\ncontent-length: {}\r\n", reply.content_type, reply.body.size());
+  for (const auto& [name, value] : reply.headers) bytes += fmt::format("{}: {}\r\n", name, value);
+  bytes += fmt::format("connection: {}\r\n\r\n", keep_alive_ ? "keep-alive" : "close");
   return bytes;
 }
 

@@ -14,6 +14,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/thread_pool.h"
@@ -131,7 +132,7 @@ bool Server::Impl::run(Load load) {
       break;
     } catch (const std::exception& error) {
       // A handler's own errors end its connection; this is memory that ran out between two handlers.
-      log_->error("the I/O thread goes on after: {}", error.what());
+      log_->error(fmt::format("the I/O thread goes on after: {}", error.what()));
     }
   }
   if (load_error_) std::rethrow_exception(load_error_);
@@ -165,7 +166,8 @@ void Server::Impl::await_signal() {
   signals_.add(SIGTERM);
   signals_.async_wait([this](boost::system::error_code error, int signal) {
     if (error) return;
-    log_->info("{}: answering what was accepted, then stopping", signal == SIGINT ? "SIGINT" : "SIGTERM");
+    log_->info(fmt::format("{}: answering what was accepted, then stopping",
+                           signal == SIGINT ? "SIGINT" : "SIGTERM"));
     signals_.clear();  // a second signal ends the process at once, as is the default
     drain();
   });
@@ -215,7 +217,7 @@ void Server::Impl::end_drain_when_empty() {
 }
 
 void Server::Impl::cut() {
-  log_->warn("{} connections were still open after the drain timeout", connections_.size());
+  log_->warn(fmt::format("{} connections were still open after the drain timeout", connections_.size()));
   in_time_ = false;
   const std::vector<std::shared_ptr<Connection>> open(connections_.begin(), connections_.end());
   for (const auto& connection : open) connection->abort();

@@ -23,8 +23,8 @@ std::string server_timing(const Work& work) {
   std::string text;
   for (size_t i = 0; i < kStageNames.size(); ++i)
     if (work.stages[i])
-      fmt::format_to(std::back_inserter(text), "{}{};dur={:.3f}", text.empty() ? "" : ", ", kStageNames[i],
-                     work.stages[i]->count() * 1e3);
+      text += fmt::format("{}{};dur={:.3f}", text.empty() ? "" : ", ", kStageNames[i],
+                          work.stages[i]->count() * 1e3);
   return text;
 }
 
@@ -110,7 +110,7 @@ std::shared_ptr<Pending> Service::answer(const Admitted& admitted, const Request
 Reply Service::refuse(const RequestHead& head, const Error& error) {
   Reply reply = error_reply(error);
   if (reply.status >= 500 && error.code() != ErrorCode::kUnavailable)
-    log_->error("{} {}: {}", head.request_id, error_code_name(error.code()), error.what());
+    log_->error(fmt::format("{} {}: {}", head.request_id, error_code_name(error.code()), error.what()));
   switch (error.code()) {
     case ErrorCode::kMethodNotAllowed:
       reply.headers.emplace_back("allow", allowed_methods(*find_route(head.path)));
