@@ -120,23 +120,33 @@ BlobFile::BlobFile(const std::filesystem::path& blob, uint64_t bytes, uint64_t p
   open(resume);
 }
 
+std::optional<Journal> BlobFile::earlier() const {
+  std::error_code error;
+  const uint64_t there = std::filesystem::file_size(incomplete_, error);
+  if (error) return std::nullopt;
+  if (std::filesystem::exists(journal_path_))
+    return parse_journal(read_file(journal_path_, kHeader + kMaxParts * kNumber), bytes_);
+  if (there != bytes_ || bytes_ == 0) return std::nullopt;
+  // place() was stopped between its steps: all has come. (If not, the digest shows it.)
+  Journal whole{.bytes = bytes_, .part_bytes = part_bytes_, .done = {}};
+  for (size_t part = 0; part < part_count(bytes_, part_bytes_); ++part)
+    whole.done.push_back(part_length(bytes_, part_bytes_, part));
+  return whole;
+}
+
 void BlobFile::open(bool resume) {
-  const auto journal = resume && std::filesystem::exists(incomplete_)
-                           ? parse_journal(read_file(journal_path_, kHeader + kMaxParts * kNumber), bytes_)
-                           : std::nullopt;
-  if (!journal) discard();
+  std::optional<Journal> journal = resume ? earlier() : std::nullopt;
+  if (!journal) {
+    discard();
+    journal = {bytes_, part_bytes_, std::vector<uint64_t>(part_count(bytes_, part_bytes_))};
+  }
   file_ = open_for_writing(incomplete_);
   journal_ = open_for_writing(journal_path_);
-  if (journal) {
-    part_bytes_ = journal->part_bytes;
-    done_ = std::vector<std::atomic<uint64_t>>(journal->done.size());
-    for (size_t part = 0; part < done_.size(); ++part) done_[part] = journal->done[part];
-    resumed_ = done() > 0;
-    return;
-  }
-  done_ = std::vector<std::atomic<uint64_t>>(part_count(bytes_, part_bytes_));
-  write_all(journal_.get(), write_journal({bytes_, part_bytes_, std::vector<uint64_t>(done_.size())}), 0,
-            journal_path_);
+  write_all(journal_.get(), write_journal(*journal), 0, journal_path_);
+  part_bytes_ = journal->part_bytes;
+  done_ = std::vector<std::atomic<uint64_t>>(journal->done.size());
+  for (size_t part = 0; part < done_.size(); ++part) done_[part] = journal->done[part];
+  resumed_ = done() > 0;
 }
 
 BlobFile::Part BlobFile::part(size_t index) const {
@@ -170,8 +180,8 @@ void BlobFile::restart() {
 
 void BlobFile::place() {
   if (::fdatasync(file_.get()) != 0) throw bad_write(incomplete_, errno);
+  ::unlink(journal_path_.c_str());  // first: once the blob has its name, nobody looks for the journal
   if (::rename(incomplete_.c_str(), blob_.c_str()) != 0) throw bad_write(blob_, errno);
-  ::unlink(journal_path_.c_str());
 }
 
 void BlobFile::discard() {

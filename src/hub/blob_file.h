@@ -67,6 +67,8 @@ class BlobFile {
   void discard();
 
  private:
+  /// What an earlier process left that can be gone on with.
+  std::optional<Journal> earlier() const;
   void open(bool resume);
   void count(size_t part, uint64_t done);
 

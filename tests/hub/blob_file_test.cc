@@ -63,6 +63,20 @@ TEST(BlobFileTest, GoesOnAfterAStop) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1);
 }
 
+TEST(BlobFileTest, GoesOnAfterAStopWhilePlacing) {
+  const test::TemporaryDirectory directory;
+  const auto path = directory.path() / "blob";
+  BlobFile(path, 4, 3, true).write(0, bytes_of("012"));
+  BlobFile(path, 4, 3, true).write(1, bytes_of("3"));
+  std::filesystem::remove(path.string() + ".d3.journal");  // the first of place()'s two steps
+  BlobFile blob(path, 4, 3, true);
+  EXPECT_TRUE(blob.resumed());
+  EXPECT_EQ(blob.done(), 4U);
+  blob.place();
+  EXPECT_EQ(content_of(path), "0123");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1);
+}
+
 TEST(BlobFileTest, BeginsAnewWhenItMust) {
   const test::TemporaryDirectory directory;
   const auto path = directory.path() / "blob";
@@ -73,6 +87,9 @@ TEST(BlobFileTest, BeginsAnewWhenItMust) {
   BlobFile(path, 4, 4, true).write(0, bytes_of("01"));
   std::filesystem::remove(path.string() + ".d3.incomplete");
   EXPECT_EQ(BlobFile(path, 4, 4, true).done(), 0U);  // half of it is gone
+  BlobFile(path, 4, 4, true).write(0, bytes_of("01"));
+  std::filesystem::remove(path.string() + ".d3.journal");
+  EXPECT_EQ(BlobFile(path, 4, 4, true).done(), 0U);  // and nothing says what has come
   BlobFile blob(path, 4, 4, true);
   blob.write(0, bytes_of("0123"));
   blob.restart();
