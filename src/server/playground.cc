@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <openssl/evp.h>
 
 #include "base/ascii.h"
 #include "base/error.h"
@@ -18,6 +19,8 @@ namespace {
 
 constexpr std::string_view kFolder = "/playground/";
 constexpr std::string_view kPage = "index.html";
+constexpr std::string_view kStyle = "style.css";
+constexpr std::string_view kStyleLink = "<link rel=\"stylesheet\" href=\"playground/style.css\">";
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kTypes{{
     {".html", "text/html; charset=utf-8"},
@@ -29,9 +32,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kTypes{{
 // Previews are data and blob URLs. Trusted types make the browser refuse any text that a script would have
 // read as HTML, so that no state, name or error can become part of the page.
 constexpr std::string_view kContentPolicy =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src data: "
-    "blob:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "default-src 'none'; script-src 'self'; style-src 'sha256-{}'; img-src 'self' data: blob:; "
+    "media-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'";
 
 std::string_view content_type_of(std::string_view name) {
@@ -42,9 +44,35 @@ std::string_view content_type_of(std::string_view name) {
   return found->second;
 }
 
+checkpoint::Sha256::Digest digest_of(std::string_view bytes) {
+  return checkpoint::Sha256::of(std::as_bytes(std::span(bytes)));
+}
+
 std::string etag_of(std::string_view bytes) {
-  const auto digest = checkpoint::Sha256::of(std::as_bytes(std::span(bytes)));
-  return fmt::format("\"{}\"", checkpoint::to_hex(digest).substr(0, 20));
+  return fmt::format("\"{}\"", checkpoint::to_hex(digest_of(bytes)).substr(0, 20));
+}
+
+/// The content policy that allows this one style in the page (a hash source, Content Security Policy
+/// 3, 2.3.1).
+std::string policy_for(std::string_view style) {
+  const auto digest = digest_of(style);
+  std::array<unsigned char, 4 * ((sizeof digest + 2) / 3) + 1> base64{};
+  EVP_EncodeBlock(base64.data(), digest.data(), static_cast<int>(digest.size()));
+  return fmt::format(kContentPolicy, reinterpret_cast<const char*>(base64.data()));
+}
+
+std::string_view web_file(std::string_view name) {
+  const auto* found = std::ranges::find(kWebFiles, name, [](const auto& file) { return file.first; });
+  if (found == kWebFiles.end()) throw Error(ErrorCode::kInternal, fmt::format("web/{} is missing", name));
+  return found->second;
+}
+
+/// The page with its style inside: a browser need not ask for it before it paints.
+std::string styled_page() {
+  std::string page(web_file(kPage));
+  const size_t link = page.find(kStyleLink);
+  if (link == std::string::npos) throw Error(ErrorCode::kInternal, "web/index.html has no link to its style");
+  return page.replace(link, kStyleLink.size(), fmt::format("<style>{}</style>", web_file(kStyle)));
 }
 
 /// Calls `use` with each item of a list between commas, until one returns true.
@@ -86,15 +114,19 @@ bool names_etag(std::string_view if_none_match, std::string_view etag) {
   });
 }
 
-Playground::Playground() {
-  for (const auto& [name, text] : kWebFiles) {
-    std::string compressed = gzip(text);
-    std::string gzip_tag = etag_of(compressed);
-    files_.push_back({.path = name == kPage ? "/" : fmt::format("{}{}", kFolder, name),
-                      .content_type = content_type_of(name),
-                      .plain = {.body = std::string(text), .etag = etag_of(text)},
-                      .gzip = {.body = std::move(compressed), .etag = std::move(gzip_tag)}});
-  }
+Playground::Playground() : content_policy_(policy_for(web_file(kStyle))) {
+  add("/", kPage, styled_page());
+  for (const auto& [name, text] : kWebFiles)
+    if (name != kPage && name != kStyle) add(fmt::format("{}{}", kFolder, name), name, std::string(text));
+}
+
+void Playground::add(std::string path, std::string_view name, std::string text) {
+  std::string compressed = gzip(text);
+  std::string gzip_tag = etag_of(compressed), plain_tag = etag_of(text);
+  files_.push_back({.path = std::move(path),
+                    .content_type = content_type_of(name),
+                    .plain = {.body = std::move(text), .etag = std::move(plain_tag)},
+                    .gzip = {.body = std::move(compressed), .etag = std::move(gzip_tag)}});
 }
 
 Reply Playground::serve(const RequestHead& head) const {
@@ -107,7 +139,7 @@ Reply Playground::serve(const RequestHead& head) const {
   reply.headers = {{"etag", form.etag},
                    {"cache-control", "no-cache"},
                    {"vary", "accept-encoding"},
-                   {"content-security-policy", std::string(kContentPolicy)},
+                   {"content-security-policy", content_policy_},
                    {"x-content-type-options", "nosniff"},
                    {"referrer-policy", "no-referrer"},
                    {"cross-origin-opener-policy", "same-origin"}};

@@ -21,7 +21,8 @@ bool names_etag(std::string_view if_none_match, std::string_view etag);
 
 class Playground {
  public:
-  /// Compresses and hashes the files.
+  /// Puts the style into the page, which is then painted without a second request, and compresses and hashes
+  /// the files.
   Playground();
 
   /// The file at a path, compressed where the client takes that and it is shorter; 304 without a body where
@@ -44,6 +45,9 @@ class Playground {
     Form gzip;
   };
 
+  void add(std::string path, std::string_view name, std::string text);
+
+  std::string content_policy_;
   std::vector<File> files_;
 };
 

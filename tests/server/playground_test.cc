@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/evp.h>
 
 #include "base/error.h"
+#include "checkpoint/sha256.h"
 #include "server/content_coding.h"
 #include "support/test_server.h"
 
@@ -81,7 +83,14 @@ TEST(Playground, IsServedBesideTheApi) {
   EXPECT_EQ(page.header("content-type"), "text/html; charset=utf-8");
   EXPECT_THAT(page.header("content-security-policy"),
               AllOf(HasSubstr("default-src 'none'"), HasSubstr("script-src 'self';")));
-  EXPECT_THAT(page.body, HasSubstr("playground/app.js"));
+  EXPECT_THAT(page.body,
+              AllOf(HasSubstr("playground/app.js"), HasSubstr("<style>"), Not(HasSubstr("style.css"))));
+  const auto style = page.body.substr(page.body.find("<style>") + 7,
+                                      page.body.find("</style>") - page.body.find("<style>") - 7);
+  std::string hash(44, ' ');
+  const auto digest = checkpoint::Sha256::of(std::as_bytes(std::span(style)));
+  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(hash.data()), digest.data(), digest.size());
+  EXPECT_THAT(page.header("content-security-policy"), HasSubstr("style-src 'sha256-" + hash + "';"));
   EXPECT_EQ(client.get("/playground/app.js").header("content-type"), "text/javascript; charset=utf-8");
 
   client.send("GET / HTTP/1.1\r\nhost: test\r\nif-none-match: " + page.header("etag") + "\r\n\r\n");
