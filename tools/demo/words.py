@@ -1,0 +1,338 @@
+"""The word lists of the demo model: what its texts are about and how its options are worded.
+
+A topic has people, things they do and objects; an intent has what a customer says; a language has subjects, verb
+phrases and places. Every concept has names, the words by which an option or a question may call it.
+"""
+
+TOPICS = {
+    "sport": dict(
+        names=["sport", "sports", "athletics", "matches and games"],
+        people=["the goalkeeper", "our striker", "the tennis player", "the coach", "the runner", "the referee"],
+        does=["scored twice in the final", "won the match in extra time", "trained for the marathon", "lost the semifinal",
+              "broke the record in the sprint", "kicked the ball over the fence", "swam eight lengths", "missed the penalty",
+              "joined the basketball team", "climbed to the top of the league", "served an ace", "jumped over the bar"],
+        things=["football", "tennis", "goal", "stadium", "medal", "race", "tournament", "cup", "basketball", "swimming",
+                "cycling", "championship", "athlete", "hockey", "skiing", "golf", "team", "score", "olympics", "rugby"]),
+    "music": dict(
+        names=["music", "songs", "concerts", "sound and melody"],
+        people=["the singer", "the drummer", "our choir", "the pianist", "the band", "the composer"],
+        does=["played the violin all evening", "released a new album", "sang three songs", "tuned the guitar",
+              "wrote a melody for the choir", "rehearsed the symphony", "danced to the rhythm", "gave a concert in the park",
+              "bought tickets for the opera", "practised the piano", "recorded a song", "listened to jazz"],
+        things=["guitar", "piano", "violin", "song", "album", "concert", "orchestra", "chorus", "drum", "flute", "melody",
+                "rhythm", "lyrics", "jazz", "opera", "trumpet", "band", "symphony", "playlist", "tune"]),
+    "food": dict(
+        names=["food", "cooking", "meals", "eating and drinking"],
+        people=["the chef", "the baker", "my grandmother", "the cook", "the waiter", "the guests"],
+        does=["baked bread with garlic", "cooked a pot of soup", "ordered pasta and salad", "fried the onions in butter",
+              "peeled the potatoes", "tasted the cheese", "grilled fish for dinner", "stirred the sauce slowly",
+              "ate two slices of cake", "added salt and pepper", "made breakfast", "roasted a chicken"],
+        things=["bread", "soup", "cheese", "pasta", "salad", "recipe", "kitchen", "dinner", "breakfast", "rice", "tomato",
+                "onion", "butter", "cake", "sauce", "restaurant", "apple", "sugar", "lunch", "pizza"]),
+    "travel": dict(
+        names=["travel", "holidays", "trips", "tourism and journeys"],
+        people=["the tourist", "the travellers", "our guide", "the passenger", "the pilot", "the backpacker"],
+        does=["booked a hotel by the beach", "flew to the island", "packed the suitcase", "missed the flight",
+              "visited the old castle", "took the night train", "lost the passport", "rented a cabin in the mountains",
+              "waited at the airport", "walked through the museum", "planned a tour of the coast", "checked in late"],
+        things=["hotel", "flight", "beach", "passport", "suitcase", "airport", "luggage", "tour", "island", "map", "hostel",
+                "ticket", "cruise", "holiday", "sightseeing", "visa", "train", "museum", "resort", "journey"]),
+    "weather": dict(
+        names=["weather", "the forecast", "rain and sun", "climate"],
+        people=["the forecast", "a cold front", "the storm", "the wind", "the sky", "heavy rain"],
+        does=["brings snow to the hills", "will clear by noon", "gets cloudy in the evening", "turned into hail",
+              "blew down the trees", "flooded the street with rain", "stays below zero degrees", "became sunny and warm",
+              "covered the valley in fog", "cools down at night", "dries up in the sun", "came with thunder"],
+        things=["rain", "snow", "storm", "cloud", "sunshine", "fog", "temperature", "wind", "thunder", "frost", "hail",
+                "humidity", "lightning", "heatwave", "drizzle", "breeze", "ice", "degrees", "flood", "rainbow"]),
+    "health": dict(
+        names=["health", "medicine", "illness", "doctors and patients"],
+        people=["the doctor", "the nurse", "the patient", "the dentist", "the surgeon", "the pharmacist"],
+        does=["has a fever and a cough", "prescribed tablets for the pain", "treated the wound", "measured the blood pressure",
+              "broke a leg", "suffers from headaches", "recovered after the operation", "caught the flu",
+              "got a vaccine", "examined the swollen knee", "takes pills every morning", "stayed in hospital"],
+        things=["fever", "hospital", "medicine", "vaccine", "headache", "surgery", "blood", "pill", "cough", "allergy",
+                "diagnosis", "clinic", "flu", "wound", "therapy", "symptom", "pulse", "tablet", "infection", "diet"]),
+    "money": dict(
+        names=["money", "finance", "business", "banking and markets"],
+        people=["the bank", "the investor", "the accountant", "the company", "the shareholder", "the trader"],
+        does=["raised the interest rate", "sold all the shares", "paid back the loan", "reported a profit",
+              "cut the budget", "bought stocks and bonds", "lost money on the market", "opened a savings account",
+              "lowered the taxes", "went bankrupt", "asked for a mortgage", "increased the salary"],
+        things=["bank", "loan", "profit", "tax", "budget", "stock", "interest", "salary", "inflation", "mortgage", "savings",
+                "market", "investment", "shares", "debt", "currency", "revenue", "pension", "economy", "dividend"]),
+    "computers": dict(
+        names=["computers", "technology", "software", "programs and devices"],
+        people=["the engineer", "the laptop", "the server", "the administrator", "the hacker", "the new phone"],
+        does=["installed the update", "crashed after the upgrade", "has a faster processor", "restarted the router",
+              "deleted the files from the disk", "encrypts every message", "needs more memory", "lost the wifi signal",
+              "connected to the network", "replaced the keyboard", "backed up the database", "found a virus"],
+        things=["laptop", "software", "keyboard", "server", "internet", "browser", "app", "network", "screen", "chip",
+                "robot", "website", "database", "printer", "download", "processor", "battery", "cloud storage", "router",
+                "smartphone"]),
+    "politics": dict(
+        names=["politics", "government", "elections", "laws and parties"],
+        people=["the president", "the minister", "the parliament", "the mayor", "the senator", "the voters"],
+        does=["passed a new law", "won the election", "resigned after the scandal", "voted against the treaty",
+              "debated the reform", "formed a coalition", "signed the agreement", "gave a speech to the party",
+              "announced a referendum", "met the ambassador", "promised lower rents", "rejected the bill"],
+        things=["election", "government", "law", "vote", "parliament", "minister", "campaign", "senate", "treaty", "party",
+                "democracy", "reform", "policy", "embassy", "congress", "candidate", "referendum", "ballot", "council",
+                "diplomat"]),
+    "school": dict(
+        names=["school", "education", "learning", "teachers and pupils"],
+        people=["the teacher", "the pupils", "the student", "the professor", "the class", "the headmaster"],
+        does=["failed the exam", "did the homework", "explained the lesson", "studied for the test",
+              "got good grades", "wrote an essay", "learned the alphabet", "read the textbook",
+              "graduated from university", "raised a hand in class", "forgot the pencil case", "gave a lecture"],
+        things=["teacher", "homework", "exam", "lesson", "classroom", "university", "textbook", "grade", "essay", "pupil",
+                "lecture", "diploma", "college", "student", "course", "library", "pencil", "blackboard", "semester", "quiz"]),
+    "animals": dict(
+        names=["animals", "wildlife", "pets", "birds and beasts"],
+        people=["the dog", "the cat", "a flock of birds", "the elephant", "the horse", "the wolf"],
+        does=["barked at the rabbit", "built a nest in the tree", "chased the mouse", "fed its cubs", "grazed in the meadow",
+              "hid in the burrow", "wagged its tail", "hunted deer", "laid three eggs", "caught a fish with its beak",
+              "slept in the barn", "licked its paws"],
+        things=["dog", "cat", "horse", "bird", "elephant", "lion", "rabbit", "fish", "whale", "bear", "wolf", "snake",
+                "sheep", "tiger", "monkey", "frog", "eagle", "cow", "penguin", "puppy"]),
+    "cars": dict(
+        names=["cars", "driving", "traffic", "roads and vehicles"],
+        people=["the driver", "the mechanic", "the taxi", "the truck", "the motorist", "the bus driver"],
+        does=["changed the tyre", "braked at the red light", "parked behind the garage", "repaired the engine",
+              "got stuck in a traffic jam", "filled up with petrol", "overtook a lorry", "drove down the motorway",
+              "honked at the crossing", "scratched the bumper", "charged the electric car", "got a speeding fine"],
+        things=["car", "engine", "tyre", "brake", "motorway", "petrol", "garage", "truck", "driver", "traffic", "bumper",
+                "steering wheel", "gearbox", "taxi", "headlight", "parking", "lorry", "motorbike", "fuel", "van"]),
+    "film": dict(
+        names=["film", "cinema", "movies", "actors and series"],
+        people=["the actor", "the director", "the actress", "the audience", "the critic", "the film crew"],
+        does=["won an oscar", "filmed the last scene", "watched the trailer", "played the villain", "wrote the screenplay",
+              "walked out of the cinema", "shot a documentary", "binged the whole season", "starred in a thriller",
+              "laughed at the comedy", "edited the movie", "missed the premiere"],
+        things=["movie", "cinema", "actor", "director", "trailer", "comedy", "thriller", "screenplay", "oscar", "scene",
+                "series", "episode", "documentary", "sequel", "premiere", "cartoon", "hollywood", "camera", "villain",
+                "drama"]),
+    "home": dict(
+        names=["home and garden", "housework", "gardening", "furniture and repairs"],
+        people=["the plumber", "the gardener", "the landlord", "the painter", "the cleaner", "the carpenter"],
+        does=["watered the plants", "painted the bedroom wall", "fixed the leaking tap", "mowed the lawn", "vacuumed the carpet",
+              "planted roses by the door", "put up a shelf", "washed the windows", "trimmed the hedge", "built a wardrobe",
+              "swept the kitchen floor", "moved the sofa"],
+        things=["sofa", "garden", "lawn", "carpet", "shelf", "wardrobe", "curtain", "roses", "hedge", "roof", "bathroom",
+                "lamp", "paint", "fence", "mattress", "cupboard", "flowerpot", "broom", "hammer", "balcony"]),
+}
+
+# What somebody asks a helper to do: {x} is filled from the list beside it.
+WORK = {
+    "code": dict(
+        names=["code", "programming", "writing code", "fixing code", "software development", "writing or fixing code"],
+        says=["write a {x} function that sorts a list", "fix the bug in this {x} script", "why does my {x} program crash",
+              "implement a queue in {x}", "refactor this {x} class", "write unit tests for the {x} module",
+              "add a loop to this {x} function", "my {x} code does not compile", "write a {x} method that reverses a string",
+              "parse a json file in {x}", "write a regex in {x} for dates", "merge two sorted arrays in {x}",
+              "debug the null pointer in my {x} code", "explain this {x} stack trace"],
+        x=["python", "java", "rust", "javascript", "c++", "go", "sql", "bash", "Python", "ruby"]),
+    "math": dict(
+        names=["math", "mathematics", "calculation", "arithmetic", "numbers and equations", "solving a sum"],
+        says=["what is {x} plus 17", "solve the equation with {x} unknowns", "calculate the area of a circle of radius {x}",
+              "divide {x} by 4", "what is the square root of {x}", "compute the integral from 0 to {x}",
+              "prove that {x} is a prime number", "what is {x} percent of 80", "simplify the fraction {x} over 12",
+              "find the derivative at {x}", "how many degrees has a polygon of {x} sides", "multiply {x} by 9",
+              "what is the probability of rolling {x}", "factor the polynomial of degree {x}"],
+        x=["3", "7", "12", "25", "49", "64", "100", "five", "eleven", "two"]),
+    "translate": dict(
+        names=["translation", "translating", "another language", "translating a text"],
+        says=["translate this letter into {x}", "how do you say good morning in {x}", "what does this {x} word mean in english",
+              "put the following sentence into {x}", "give me the {x} version of this text", "translate from {x} to english",
+              "what is the {x} word for window", "render this paragraph in {x}"],
+        x=["German", "French", "Spanish", "Italian", "Dutch", "Japanese", "Polish", "Swedish"]),
+    "writing": dict(
+        names=["writing", "creative writing", "drafting a text", "stories and letters"],
+        says=["write a poem about {x}", "draft an email to {x}", "write a short story about {x}", "compose a birthday card for {x}",
+              "write a speech for {x}", "help me with a cover letter to {x}", "write a limerick on {x}",
+              "draft a thank you note for {x}"],
+        x=["my boss", "the moon", "my sister", "an old sailor", "the autumn", "a friend", "our neighbours", "my teacher"]),
+    "summary": dict(
+        names=["summary", "summarising", "shortening a text", "key points"],
+        says=["summarise this {x} in two sentences", "give me the key points of the {x}", "shorten this {x} to fifty words",
+              "what is the main idea of this {x}", "make a brief overview of the {x}", "sum up the {x} for me",
+              "tl;dr of this {x}", "condense the {x} into a paragraph"],
+        x=["report", "article", "meeting", "chapter", "email thread", "interview", "paper", "contract"]),
+    "chat": dict(
+        names=["small talk", "chat", "casual talk", "greeting"],
+        says=["hello how are you {x}", "good morning my friend, nice to see you {x}", "tell me a joke {x}", "what do you like {x}",
+              "i am bored {x}", "how was your day {x}", "do you have feelings {x}", "who are you {x}", "hi there {x}",
+              "nice to meet you {x}"],
+        x=["today", "", "again", "this evening", "my dear", "really"]),
+}
+
+INTENTS = {
+    "refund": dict(names=["refund", "money back", "reimbursement", "wants a refund"],
+                   says=["i want my money back for the {x}", "please refund the {x}", "can i return the {x} and get reimbursed",
+                         "when will the refund for my {x} arrive", "the {x} was wrong so i expect a repayment",
+                         "send the price of the {x} back to my card", "how do i get reimbursed for the {x}",
+                         "i returned the {x}, where is my refund"]),
+    "cancel": dict(names=["cancel", "cancellation", "ending a contract", "wants to cancel"],
+                   says=["please cancel my order of the {x}", "i would like to end my contract for the {x}",
+                         "stop my subscription to the {x}", "how can i terminate the {x} plan", "i no longer want the {x}, cancel it",
+                         "close my account and the {x} membership", "cancel the {x} before it is sent",
+                         "i wish to unsubscribe from the {x}"]),
+    "delivery": dict(names=["delivery", "shipping", "where the parcel is", "asks about delivery"],
+                     says=["where is my {x}", "the {x} has not arrived yet", "when will the {x} be delivered",
+                           "the tracking for the {x} does not move", "my parcel with the {x} is late", "has the {x} been shipped",
+                           "the courier did not bring the {x}", "how long does shipping of the {x} take"]),
+    "address": dict(names=["address", "change of address", "new address", "moving house"],
+                    says=["i moved, please update my address for the {x}", "send the {x} to my new street",
+                          "change the delivery address of the {x}", "i live elsewhere now, where do i edit my address for the {x}",
+                          "the postcode for my {x} is wrong", "we are moving house, send the {x} there",
+                          "correct the street name for the {x}", "my new address for the {x} is in another town"]),
+    "login": dict(names=["login", "password", "account access", "cannot sign in"],
+                  says=["i forgot my password for the {x}", "i cannot log in to the {x}", "the {x} says wrong password",
+                        "reset my password for the {x} please", "my {x} account is locked", "the sign in page of the {x} rejects me",
+                        "i do not get the login code for the {x}", "unlock my access to the {x}"]),
+    "invoice": dict(names=["invoice", "billing", "a bill", "question about a bill"],
+                    says=["i need an invoice for the {x}", "why was i charged twice for the {x}", "the bill for the {x} is too high",
+                          "please send the receipt for the {x}", "there is an unknown charge for the {x}",
+                          "the invoice for the {x} shows the wrong amount", "which fee is on my bill for the {x}",
+                          "explain the payment for the {x}"]),
+    "broken": dict(names=["broken", "defect", "damaged item", "something does not work"],
+                   says=["the {x} is broken", "my {x} stopped working", "the {x} came with a crack", "the {x} does not turn on",
+                         "the {x} makes a strange noise and fails", "a part of the {x} is damaged", "the {x} is defective",
+                         "the button of the {x} fell off"]),
+    "thanks": dict(names=["thanks", "praise", "a compliment", "gratitude"],
+                   says=["thank you for the lovely {x}", "the {x} is wonderful, great job", "many thanks for sending the {x}",
+                         "i am grateful for your help with the {x}", "you did great work with the {x}",
+                         "compliments to the team for the {x}", "thanks a lot, the {x} is perfect",
+                         "i just want to say thanks for the {x}"]),
+    "appointment": dict(names=["appointment", "booking a date", "scheduling", "a meeting time"],
+                        says=["can i book an appointment for the {x}", "is tuesday free to look at the {x}",
+                              "i need a time slot for the {x}", "please move my appointment about the {x}",
+                              "schedule a visit for the {x}", "could we meet on friday about the {x}",
+                              "when is the next free date for the {x}", "reserve an hour on monday for the {x}"]),
+    "human": dict(names=["human", "a person", "talking to an agent", "wants a call back"],
+                  says=["i want to talk to a person about the {x}", "connect me to an agent for the {x}",
+                        "please call me back about the {x}", "let me speak to your manager about the {x}",
+                        "no more bots, a human for the {x}", "what is the phone number for the {x} hotline",
+                        "can somebody ring me about the {x}", "i need a real person for the {x}"]),
+    "product": dict(names=["product question", "details of an item", "asks about a product", "product information"],
+                    says=["does the {x} come in other sizes", "which material is the {x} made of", "how heavy is the {x}",
+                          "is the {x} waterproof", "what colours does the {x} have", "how long is the {x}",
+                          "does the {x} work outdoors", "is the {x} suitable for children"]),
+}
+GOODS = ["lamp", "shoes", "phone", "jacket", "table", "bike", "headphones", "camera", "kettle", "backpack", "watch", "tent",
+         "blender", "chair", "printer", "monitor", "coffee machine", "sweater", "toaster", "mirror"]
+
+# language -> names, and phrases that make a sentence: subject, verb phrase, place or time.
+LANGUAGES = {
+    "english": dict(names=["English", "the English language", "en"],
+                    who=["my brother", "the old man", "she", "our teacher", "the child", "we", "they", "the woman next door"],
+                    what=["is reading a book", "would like some coffee", "has lost the key", "lives in a small house", "goes to work",
+                          "bought a new table", "is waiting for the bus", "never forgets a name"],
+                    when=["today", "in the morning", "with his friends", "near the river", "every week", "after dinner"]),
+    "german": dict(names=["German", "the German language", "Deutsch", "de"],
+                   who=["mein Bruder", "der alte Mann", "sie", "unser Lehrer", "das Kind", "ich", "die Frau von nebenan", "der Hund"],
+                   what=["liest ein Buch", "möchte einen Kaffee trinken", "hat den Schlüssel verloren", "wohnt in einem kleinen Haus",
+                         "geht zur Arbeit", "kauft einen neuen Tisch", "wartet auf den Bus", "vergisst nie einen Namen"],
+                   when=["heute", "am Morgen", "mit seinen Freunden", "nicht weit vom Fluss", "jede Woche", "nach dem Essen"]),
+    "french": dict(names=["French", "the French language", "français", "fr"],
+                   who=["mon frère", "le vieil homme", "elle", "notre professeur", "l'enfant", "la voisine", "le chien", "Marie"],
+                   what=["lit un livre", "voudrait un café", "a perdu la clé", "habite dans une petite maison", "va au travail",
+                         "achète une nouvelle table", "attend le bus", "n'oublie jamais un nom"],
+                   when=["aujourd'hui", "le matin", "avec ses amis", "près de la rivière", "chaque semaine", "après le dîner"]),
+    "spanish": dict(names=["Spanish", "the Spanish language", "español", "es"],
+                    who=["mi hermano", "el viejo", "ella", "nuestro profesor", "el niño", "la vecina", "el perro", "usted"],
+                    what=["lee un libro", "quiere un café", "ha perdido la llave", "vive en una casa pequeña", "va al trabajo",
+                          "compra una mesa nueva", "espera el autobús", "nunca olvida un nombre"],
+                    when=["hoy", "por la mañana", "con sus amigos", "cerca del río", "cada semana", "después de la cena"]),
+    "italian": dict(names=["Italian", "the Italian language", "italiano", "it"],
+                    who=["mio fratello", "il vecchio", "lei", "il nostro maestro", "il bambino", "la vicina", "il cane", "Giulia"],
+                    what=["legge un libro", "vorrebbe un caffè", "ha perso la chiave", "abita in una piccola casa", "va al lavoro",
+                          "compra un tavolo nuovo", "aspetta l'autobus", "non dimentica mai un nome"],
+                    when=["oggi", "di mattina", "con gli amici", "vicino al fiume", "ogni settimana", "dopo la cena"]),
+    "dutch": dict(names=["Dutch", "the Dutch language", "Nederlands", "nl"],
+                  who=["mijn broer", "de oude man", "zij", "onze leraar", "het kind", "ik", "de buurvrouw", "de hond"],
+                  what=["leest een boek", "wil graag een kopje koffie", "heeft de sleutel verloren", "woont in een klein huis",
+                        "gaat naar het werk", "koopt een nieuwe tafel", "wacht op de bus", "vergeet nooit een naam"],
+                  when=["vandaag", "in de ochtend", "met zijn vrienden", "dicht bij de rivier", "elke week", "na het eten"]),
+    "portuguese": dict(names=["Portuguese", "the Portuguese language", "português", "pt"],
+                       who=["meu irmão", "o velho", "ela", "o nosso professor", "a criança", "a vizinha", "o cachorro", "você"],
+                       what=["lê um livro", "quer um café", "perdeu a chave", "mora numa casa pequena", "vai ao trabalho",
+                             "compra uma mesa nova", "espera o ônibus", "nunca esquece um nome"],
+                       when=["hoje", "de manhã", "com os amigos", "perto do rio", "toda semana", "depois do jantar"]),
+}
+
+# Five strengths of opinion, from worst to best, and words for each.
+MOODS = [
+    dict(is_=["terrible", "awful", "horrible", "a disaster", "disgusting", "dreadful"],
+         says=["i hate it", "never again", "the worst i have seen", "i am furious", "absolutely useless"]),
+    dict(is_=["bad", "disappointing", "poor", "annoying", "unpleasant", "boring"],
+         says=["i do not like it", "i expected more", "not worth it", "i am not happy with it", "it let me down"]),
+    dict(is_=["okay", "average", "ordinary", "neither good nor bad", "acceptable", "so so"],
+         says=["nothing special", "it does what it should", "no opinion either way", "it is just a normal one", "fair enough"]),
+    dict(is_=["good", "nice", "pleasant", "solid", "likeable", "fine work"],
+         says=["i like it", "i am pleased with it", "i would buy it again", "it works well", "a good choice"]),
+    dict(is_=["fantastic", "excellent", "wonderful", "brilliant", "perfect", "amazing"],
+         says=["i love it", "the best i ever had", "i am thrilled", "could not be better", "absolutely superb"]),
+]
+SUBJECTS = ["the hotel", "the film", "this phone", "the meal", "the service", "the book", "the concert", "our room", "the app",
+            "the trip", "the staff", "the course", "the coffee", "the new chair", "the game", "the food here"]
+SENTIMENTS = {
+    "negative": ["negative", "unhappy", "dissatisfied", "critical", "a complaint"],
+    "neutral": ["neutral", "indifferent", "neither", "no strong feeling", "matter of fact"],
+    "positive": ["positive", "happy", "satisfied", "pleased", "approving"],
+}
+MOOD_SCALES = [["terrible", "bad", "okay", "good", "excellent"], ["very bad", "rather bad", "average", "rather good", "very good"],
+               ["hates it", "dislikes it", "is indifferent", "likes it", "loves it"],
+               ["one star", "two stars", "three stars", "four stars", "five stars"],
+               ["very unhappy", "unhappy", "neutral", "happy", "very happy"],
+               ["very negative", "negative", "neutral", "positive", "very positive"]]
+
+URGENCY = [
+    dict(says=["there is no rush", "whenever you have time", "it can wait until next month", "no hurry at all",
+               "take as long as you need", "some day would be fine"]),
+    dict(says=["please do it this week", "by the end of the week would be good", "in the next days please",
+               "i would like it within a few days", "on thursday at the latest", "soon would be nice"]),
+    dict(says=["this is an emergency", "we need it right now", "please help immediately", "it must be done within the hour",
+               "everything is down, hurry", "drop everything and fix it at once"]),
+]
+REQUESTS = ["the report needs a second look", "the heating should be checked", "the form has to be signed", "our website needs a fix",
+            "the door has to be repaired", "the numbers should be updated", "the order has to go out", "the backup must be restored",
+            "someone should call the client", "the lift needs service"]
+URGENCY_NAMES = {
+    "low": ["low", "not urgent", "can wait", "no hurry", "low priority"],
+    "normal": ["normal", "this week", "medium", "within days", "normal priority"],
+    "high": ["high", "urgent", "right now", "immediately", "high priority"],
+}
+URGENCY_SCALES = [["low", "normal", "high"], ["not urgent", "somewhat urgent", "very urgent"], ["can wait", "soon", "right now"],
+                  ["low priority", "normal priority", "high priority"], ["no hurry", "within days", "at once"],
+                  ["relaxed", "medium", "emergency"]]
+
+# Fields of a JSON record and the values they may have.
+FIELDS = {
+    "status": ["open", "closed", "paid", "shipped", "pending", "lost"],
+    "city": ["Paris", "Berlin", "Rome", "Madrid", "London", "Vienna", "Oslo"],
+    "name": ["Anna", "Ben", "Clara", "David", "Emma", "Frank", "Grace", "Henry"],
+    "colour": ["red", "green", "blue", "yellow", "black", "white"],
+    "plan": ["basic", "premium", "family", "student", "trial"],
+    "day": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Sunday"],
+    "size": ["small", "medium", "large", "tiny", "huge"],
+    "priority": ["low", "normal", "high", "urgent"],
+    "country": ["France", "Germany", "Italy", "Spain", "Norway", "Japan"],
+    "fruit": ["apple", "banana", "cherry", "lemon", "mango", "pear"],
+    "job": ["teacher", "nurse", "driver", "cook", "farmer", "pilot"],
+    "seat": ["window", "aisle", "middle", "front", "back"],
+}
+FLAGS = ["active", "verified", "paid", "shipped", "urgent", "approved", "blocked", "read", "signed", "new"]
+
+COLOURS = {
+    "red": [(220, 30, 35), "red", "crimson red"], "green": [(40, 160, 60), "green", "grass green"],
+    "blue": [(40, 80, 210), "blue", "sea blue"], "yellow": [(245, 220, 50), "yellow", "lemon yellow"],
+    "purple": [(135, 50, 160), "purple", "violet"], "orange": [(245, 140, 25), "orange", "carrot orange"],
+    "black": [(20, 20, 22), "black", "pitch black"], "white": [(245, 245, 245), "white", "snow white"],
+}
+SHAPES = {"circle": ["circle", "disc", "round shape"], "square": ["square", "box", "four equal sides"],
+          "triangle": ["triangle", "three corners", "three sided shape"], "cross": ["cross", "plus sign", "two crossed bars"]}
+NUMBERS = {"1": ["1", "one"], "2": ["2", "two"], "3": ["3", "three"], "4": ["4", "four"], "5": ["5", "five"]}
+MOTIONS = {"still": ["still", "nothing moves", "at rest"], "left": ["left", "to the left", "leftwards"],
+           "right": ["right", "to the right", "rightwards"], "up": ["up", "upwards", "to the top"],
+           "down": ["down", "downwards", "to the bottom"]}
