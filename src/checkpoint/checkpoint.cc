@@ -37,25 +37,26 @@ struct Checkpoint::Impl {
   std::string repo_id;
 };
 
-Checkpoint Checkpoint::open(const fs::path& directory, Verify verify) {
+Checkpoint Checkpoint::open(const Folder& folder, Verify verify) {
+  const fs::path& directory = folder.path();
   std::error_code error;
-  if (!fs::is_directory(directory, error))
+  if (!folder.embedded() && !fs::is_directory(directory, error))
     throw Error(ErrorCode::kNotFound, fmt::format("{}: there is no such directory", directory.string()),
                 directory.string());
   auto impl = std::make_unique<Impl>();
   impl->directory = directory;
-  if (const std::optional<Manifest> manifest = read_manifest(directory)) {
+  if (const std::optional<Manifest> manifest = read_manifest(folder)) {
     impl->model_name = manifest->model_name;
     impl->repo_id = manifest->repo_id;
-    verify_files(*manifest, directory, verify);
+    verify_files(*manifest, folder, verify);
   }
-  impl->config = read_config(directory);
-  impl->decision = read_decision_config(directory);
+  impl->config = read_config(folder);
+  impl->decision = read_decision_config(folder);
   check_token_ids(impl->decision, impl->config.text.vocab_size, directory);
-  for (const char* name : {"tokenizer.json", "tokenizer_config.json"}) open_regular_file(directory / name);
-  impl->weights = open_weights(directory, impl->config);
-  impl->readout = open_readout(directory, impl->config.text.hidden_size);
-  if (impl->weights.has_vision) check_preprocessors(directory);
+  for (const char* name : {"tokenizer.json", "tokenizer_config.json"}) require_file(folder, name);
+  impl->weights = open_weights(folder, impl->config);
+  impl->readout = open_readout(folder, impl->config.text.hidden_size);
+  if (impl->weights.has_vision) check_preprocessors(folder);
   return Checkpoint(std::move(impl));
 }
 

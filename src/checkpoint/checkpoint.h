@@ -1,4 +1,4 @@
-// checkpoint/checkpoint.h: a checkpoint directory, opened, checked and memory-mapped.
+// checkpoint/checkpoint.h: a checkpoint, opened, checked and memory-mapped.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/folder.h"
 #include "checkpoint/config.h"
 
 namespace d3::checkpoint {
@@ -39,13 +40,13 @@ class Checkpoint {
   /// Throws Error(kBadCheckpoint) naming the file and the tensor or key with what was expected and found,
   /// Error(kUnsupported) for a valid configuration that no kernel here is made for, Error(kNotFound) when
   /// there is no directory. A weight file that is cut short while it is open ends the process (SIGBUS).
-  static Checkpoint open(const std::filesystem::path& directory, Verify verify = Verify::kFast);
+  static Checkpoint open(const Folder& folder, Verify verify = Verify::kFast);
 
   Checkpoint(Checkpoint&&) noexcept;
   Checkpoint& operator=(Checkpoint&&) noexcept;
   ~Checkpoint();
 
-  const std::filesystem::path& directory() const;
+  const std::filesystem::path& directory() const;  ///< the folder's path
   const Config& config() const;
   const DecisionConfig& decision() const;
   bool has_vision() const;  ///< the vision tower's tensors are there

@@ -216,16 +216,14 @@ void check_preprocessor(std::string_view text, const std::filesystem::path& file
   require_numbers(fields, "image_std", 0.5);
 }
 
-Config read_config(const std::filesystem::path& directory) {
-  const std::filesystem::path file = directory / "config.json";
-  return parse_config(read_text_file(file, kMaxJsonBytes), file);
+Config read_config(const Folder& folder) {
+  constexpr const char* kName = "config.json";
+  return parse_config(read_text_file(folder, kName, kMaxJsonBytes), folder.path() / kName);
 }
 
-void check_preprocessors(const std::filesystem::path& directory) {
-  for (const char* name : {"preprocessor_config.json", "video_preprocessor_config.json"}) {
-    const std::filesystem::path file = directory / name;
-    check_preprocessor(read_text_file(file, kMaxJsonBytes), file);
-  }
+void check_preprocessors(const Folder& folder) {
+  for (const char* name : {"preprocessor_config.json", "video_preprocessor_config.json"})
+    check_preprocessor(read_text_file(folder, name, kMaxJsonBytes), folder.path() / name);
 }
 
 }  // namespace d3::checkpoint

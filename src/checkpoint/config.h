@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/folder.h"
+
 namespace d3::checkpoint {
 
 enum class LayerType { kLinearAttention, kFullAttention };
@@ -83,12 +85,12 @@ struct Config {
 /// Read and check a file of a checkpoint directory. Error(kBadCheckpoint) names the file and the key and
 /// shows the value; Error(kUnsupported) does so for a valid value that no kernel here is made for (head
 /// sizes, activations, rotary scaling).
-Config read_config(const std::filesystem::path& directory);
-DecisionConfig read_decision_config(const std::filesystem::path& directory);
+Config read_config(const Folder& folder);
+DecisionConfig read_decision_config(const Folder& folder);
 
 /// Checks preprocessor_config.json and video_preprocessor_config.json, whose values media/ has built in:
 /// patches of 16, 2 frames and merges of 2 x 2, bicubic resizing (`resample` 3), mean and deviation 0.5.
-void check_preprocessors(const std::filesystem::path& directory);
+void check_preprocessors(const Folder& folder);
 
 /// The same for a text; `file` is named in errors.
 Config parse_config(std::string_view text, const std::filesystem::path& file);

@@ -82,9 +82,9 @@ DecisionConfig parse_decision_config(std::string_view text, const std::filesyste
   return decision;
 }
 
-DecisionConfig read_decision_config(const std::filesystem::path& directory) {
-  const std::filesystem::path file = directory / "decision_config.json";
-  return parse_decision_config(read_text_file(file, kMaxJsonBytes), file);
+DecisionConfig read_decision_config(const Folder& folder) {
+  constexpr const char* kName = "decision_config.json";
+  return parse_decision_config(read_text_file(folder, kName, kMaxJsonBytes), folder.path() / kName);
 }
 
 }  // namespace d3::checkpoint

@@ -21,6 +21,12 @@ uint64_t size_of(const FileDescriptor& file, const std::filesystem::path& path) 
   return static_cast<uint64_t>(status.st_size);
 }
 
+std::span<const std::byte> embedded_file(const Folder& folder, std::string_view name) {
+  const auto bytes = folder.find(name);
+  if (!bytes) throw bad_file(folder.path() / name, "file is missing");
+  return *bytes;
+}
+
 }  // namespace
 
 bool stays_inside(std::string_view name) {
@@ -55,10 +61,18 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
   if (address == MAP_FAILED) throw bad_file(path, fmt::format("cannot be mapped: {}", std::strerror(errno)));
   bytes_ = {static_cast<const std::byte*>(address), size};
+  mapped_ = true;
+}
+
+MappedFile::MappedFile(const Folder& folder, std::string_view name) {
+  if (folder.embedded())
+    bytes_ = embedded_file(folder, name);
+  else
+    *this = MappedFile(folder.path() / name);
 }
 
 MappedFile::~MappedFile() {
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  if (mapped_) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
 std::string read_text_file(const std::filesystem::path& path, uint64_t limit) {
@@ -75,6 +89,26 @@ std::string read_text_file(const std::filesystem::path& path, uint64_t limit) {
     done += static_cast<size_t>(got);
   }
   return text;
+}
+
+std::string read_text_file(const Folder& folder, std::string_view name, uint64_t limit) {
+  if (!folder.embedded()) return read_text_file(folder.path() / name, limit);
+  const auto bytes = embedded_file(folder, name);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+bool has_file(const Folder& folder, std::string_view name) {
+  if (folder.embedded()) return folder.find(name).has_value();
+  std::error_code error;
+  return std::filesystem::symlink_status(folder.path() / name, error).type() !=
+         std::filesystem::file_type::not_found;
+}
+
+void require_file(const Folder& folder, std::string_view name) {
+  if (folder.embedded())
+    embedded_file(folder, name);
+  else
+    open_regular_file(folder.path() / name);
 }
 
 }  // namespace d3::checkpoint

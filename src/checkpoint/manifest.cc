@@ -68,16 +68,27 @@ std::vector<Manifest::File> read_files(const Fields& fields) {
   return files;
 }
 
-void check_size(const Manifest::File& file, const std::filesystem::path& path) {
+/// Of a file of the folder; what went wrong in `error`.
+uint64_t size_of(const Folder& folder, const std::string& name, std::error_code& error) {
+  if (!folder.embedded()) return std::filesystem::file_size(folder.path() / name, error);
+  const auto bytes = folder.find(name);
+  if (!bytes) error = std::make_error_code(std::errc::no_such_file_or_directory);
+  return bytes ? bytes->size() : 0;
+}
+
+void check_size(const Manifest::File& file, const Folder& folder) {
+  const std::filesystem::path path = folder.path() / file.name;
   std::error_code error;
-  const uint64_t bytes = std::filesystem::file_size(path, error);
+  const uint64_t bytes = size_of(folder, file.name, error);
   if (error) throw bad_file(path, fmt::format("is listed in {}, but {}", kManifestName, error.message()));
   if (bytes != file.bytes)
     throw bad_file(path, fmt::format("has {} bytes; {} says {}", bytes, kManifestName, file.bytes));
 }
 
-void check_digest(const Manifest::File& file, const std::filesystem::path& path) {
-  const Sha256::Digest digest = sha256_of_file(path);
+void check_digest(const Manifest::File& file, const Folder& folder) {
+  const std::filesystem::path path = folder.path() / file.name;
+  const auto embedded = folder.find(file.name);
+  const Sha256::Digest digest = embedded ? sha256_of(*embedded) : sha256_of_file(path);
   if (digest != file.sha256)
     throw bad_file(
         path, fmt::format("has SHA-256 {}; {} says {}", to_hex(digest), kManifestName, to_hex(file.sha256)));
@@ -97,20 +108,17 @@ Manifest parse_manifest(std::string_view text, const std::filesystem::path& file
   return manifest;
 }
 
-std::optional<Manifest> read_manifest(const std::filesystem::path& directory) {
-  const std::filesystem::path file = directory / kManifestName;
-  std::error_code error;
+std::optional<Manifest> read_manifest(const Folder& folder) {
   // A link that leads nowhere is not a directory without a manifest.
-  if (std::filesystem::symlink_status(file, error).type() == std::filesystem::file_type::not_found)
-    return std::nullopt;
-  return parse_manifest(read_text_file(file, kMaxJsonBytes), file);
+  if (!has_file(folder, kManifestName)) return std::nullopt;
+  return parse_manifest(read_text_file(folder, kManifestName, kMaxJsonBytes), folder.path() / kManifestName);
 }
 
-void verify_files(const Manifest& manifest, const std::filesystem::path& directory, Verify verify) {
+void verify_files(const Manifest& manifest, const Folder& folder, Verify verify) {
   if (verify == Verify::kNone) return;
   std::vector<size_t> hashed;
   for (size_t i = 0; i < manifest.files.size(); ++i) {
-    check_size(manifest.files[i], directory / manifest.files[i].name);
+    check_size(manifest.files[i], folder);
     if (verify == Verify::kFull || manifest.files[i].bytes <= kFastHashBytes) hashed.push_back(i);
   }
   if (hashed.empty()) return;
@@ -122,7 +130,7 @@ void verify_files(const Manifest& manifest, const std::filesystem::path& directo
   pool.parallel_for(hashed.size(), [&](size_t item, int) {
     const Manifest::File& file = manifest.files[hashed[item]];
     try {
-      check_digest(file, directory / file.name);
+      check_digest(file, folder);
     } catch (...) {
       errors[hashed[item]] = std::current_exception();
     }

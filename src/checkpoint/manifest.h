@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/folder.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/sha256.h"
 
@@ -27,16 +28,16 @@ struct Manifest {
 /// Files up to this size are hashed by Verify::kFast.
 inline constexpr uint64_t kFastHashBytes = uint64_t{64} << 20;
 
-/// The directory's manifest, none when it has none. Error(kBadCheckpoint) names the file and the key: another
+/// The folder's manifest, none when it has none. Error(kBadCheckpoint) names the file and the key: another
 /// schema, a name that leaves the directory, a file that only one of files_sha256 and files_bytes lists.
-std::optional<Manifest> read_manifest(const std::filesystem::path& directory);
+std::optional<Manifest> read_manifest(const Folder& folder);
 
 /// The same for a text; `file` is named in errors.
 Manifest parse_manifest(std::string_view text, const std::filesystem::path& file);
 
-/// Checks the directory's files against the manifest: all sizes first, then digests, several files at a time.
+/// Checks the folder's files against the manifest: all sizes first, then digests, several files at a time.
 /// Nothing for Verify::kNone. Throws Error(kBadCheckpoint) naming the first file in the manifest's order that
 /// is missing or differs, with what was expected and found.
-void verify_files(const Manifest& manifest, const std::filesystem::path& directory, Verify verify);
+void verify_files(const Manifest& manifest, const Folder& folder, Verify verify);
 
 }  // namespace d3::checkpoint

@@ -59,6 +59,12 @@ std::string to_hex(const Sha256::Digest& digest) {
   return text;
 }
 
+Sha256::Digest sha256_of(std::span<const std::byte> bytes) {
+  Sha256 hash;
+  hash.update(bytes);
+  return hash.finish();
+}
+
 Sha256::Digest sha256_of_file(const std::filesystem::path& path) {
   const FileDescriptor file = open_regular_file(path);
   Sha256 hash;

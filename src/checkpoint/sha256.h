@@ -35,5 +35,6 @@ std::string to_hex(const Sha256::Digest& digest);
 
 /// The digest of a file, read in pieces. Throws Error(kBadCheckpoint) when it cannot be read.
 Sha256::Digest sha256_of_file(const std::filesystem::path& path);
+Sha256::Digest sha256_of(std::span<const std::byte> bytes);
 
 }  // namespace d3::checkpoint

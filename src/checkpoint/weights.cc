@@ -36,7 +36,7 @@ struct Found {
 
 class WeightReader {
  public:
-  explicit WeightReader(const fs::path& directory) : directory_(directory) {}
+  explicit WeightReader(const Folder& folder) : folder_(folder) {}
 
   Weights read(const Config& config) {
     open_files();
@@ -56,25 +56,26 @@ class WeightReader {
 
  private:
   void open_files() {
-    list_ = directory_ / "model.safetensors";
-    std::error_code error;
-    if (fs::exists(list_, error)) {
-      open_file(list_);
+    constexpr const char* kWhole = "model.safetensors";
+    constexpr const char* kIndex = "model.safetensors.index.json";
+    list_ = folder_.path() / kWhole;
+    if (has_file(folder_, kWhole)) {
+      open_file(kWhole);
       return;
     }
-    list_ = directory_ / "model.safetensors.index.json";
-    if (!fs::exists(list_, error))
-      throw bad_file(directory_ / "model.safetensors",
-                     "is missing, and there is no model.safetensors.index.json");
+    if (!has_file(folder_, kIndex))
+      throw bad_file(list_, fmt::format("is missing, and there is no {}", kIndex));
+    list_ = folder_.path() / kIndex;
     const ShardOfTensor shard_of = read_index();
     std::map<std::string, size_t> shards;
     for (const auto& [tensor, shard] : shard_of)
-      if (shards.emplace(shard, files_.size()).second) open_file(directory_ / shard);
+      if (shards.emplace(shard, files_.size()).second) open_file(shard);
     check_index(shard_of, shards);
   }
 
-  void open_file(const fs::path& path) {
-    MappedFile file(path);
+  void open_file(const std::string& name) {
+    MappedFile file(folder_, name);
+    const fs::path path = folder_.path() / name;
     for (TensorEntry& entry : read_safetensors_header(file.bytes(), path))
       entries_.push_back({std::move(entry), files_.size(), {}});
     paths_.push_back(path);
@@ -82,7 +83,8 @@ class WeightReader {
   }
 
   ShardOfTensor read_index() const {
-    const json::Value root = parse_object(read_text_file(list_, kMaxJsonBytes), list_);
+    const json::Value root =
+        parse_object(read_text_file(folder_, list_.filename().string(), kMaxJsonBytes), list_);
     const Fields fields(root, list_);
     const json::Value& map = fields.at("weight_map");
     if (!map.is_object()) throw fields.unexpected("weight_map", "an object");
@@ -111,7 +113,7 @@ class WeightReader {
     for (const Found& found : entries_) present.insert(found.entry.name);
     for (const auto& [tensor, shard] : shard_of)
       if (!present.contains(tensor))
-        throw bad_tensor(directory_ / shard, tensor,
+        throw bad_tensor(folder_.path() / shard, tensor,
                          fmt::format("is missing; {} lists it", list_.filename().string()));
   }
 
@@ -174,7 +176,7 @@ class WeightReader {
     return {expected.name, *dtype, expected.shape, data};
   }
 
-  const fs::path& directory_;
+  const Folder& folder_;
   fs::path list_;  ///< the file that says which tensors there are: the single weight file or the index
   std::vector<fs::path> paths_;
   std::vector<MappedFile> files_;
@@ -185,13 +187,12 @@ class WeightReader {
 
 }  // namespace
 
-Weights open_weights(const fs::path& directory, const Config& config) {
-  return WeightReader(directory).read(config);
-}
+Weights open_weights(const Folder& folder, const Config& config) { return WeightReader(folder).read(config); }
 
-Readout open_readout(const fs::path& directory, int hidden_size) {
-  const fs::path path = directory / "readout.safetensors";
-  Readout readout{MappedFile(path), {}};
+Readout open_readout(const Folder& folder, int hidden_size) {
+  constexpr const char* kName = "readout.safetensors";
+  const fs::path path = folder.path() / kName;
+  Readout readout{MappedFile(folder, kName), {}};
   const std::vector<int64_t> shape = {kCodeCount, hidden_size};
   const std::vector<TensorEntry> entries = read_safetensors_header(readout.file.bytes(), path);
   for (const TensorEntry& entry : entries) {

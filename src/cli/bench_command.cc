@@ -83,7 +83,7 @@ BenchCommand::Result BenchCommand::try_threads(const checkpoint::Checkpoint& che
 }
 
 int BenchCommand::run(const Context& context) {
-  const auto checkpoint = checkpoint::Checkpoint::open(model_.directory(context), checkpoint::Verify::kFast);
+  const auto checkpoint = checkpoint::Checkpoint::open(model_.folder(context), checkpoint::Verify::kFast);
   cpu::ExecutorOptions options;
   options.cpu_target = context.cpu_target;
   options.threads = threads_ > 0 ? threads_ : available_cpus();

@@ -38,9 +38,11 @@ std::string line(const char* name, const std::string& value) {
   return fmt::format("  {:<14}{}\n", name, value);
 }
 
-int64_t directory_bytes(const std::filesystem::path& directory) {
+int64_t bytes_of(const Folder& folder) {
   int64_t bytes = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(directory))
+  for (const EmbeddedFile& file : folder.files()) bytes += static_cast<int64_t>(file.bytes.size());
+  if (folder.embedded()) return bytes;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
     if (entry.is_regular_file()) bytes += static_cast<int64_t>(entry.file_size());
   return bytes;
 }
@@ -53,8 +55,8 @@ std::string layers_text(const checkpoint::TextConfig& text) {
                      text.num_hidden_layers - full, full, order);
 }
 
-std::string verification_text(const std::string& directory, const std::string& verify) {
-  const auto manifest = checkpoint::read_manifest(directory);
+std::string verification_text(const Folder& folder, const std::string& verify) {
+  const auto manifest = checkpoint::read_manifest(folder);
   if (!manifest) return "no MODEL_MANIFEST.json to check against";
   if (verify == "none")
     return fmt::format("{} files in MODEL_MANIFEST.json, not checked", manifest->files.size());
@@ -120,17 +122,21 @@ CLI::App* InspectCommand::add_to(CLI::App& app) {
 }
 
 int InspectCommand::run(const Context& context) {
-  const std::string directory = model_.directory(context).string();
-  const auto checkpoint = Checkpoint::open(directory, verify_from(verify_));
-  checkpoint::check_answer_codes(checkpoint, text::Tokenizer::load(directory));
-  std::string out = directory + '\n';
+  const Folder folder = model_.folder(context);
+  const auto checkpoint = Checkpoint::open(folder, verify_from(verify_));
+  checkpoint::check_answer_codes(checkpoint, text::Tokenizer::load(folder));
+  std::string out = folder.path().string() + '\n';
+  if (folder.embedded())
+    out +=
+        "part of this program: a small model for demonstrations. The real ones are vllm-sr/d3-nano and its "
+        "like.\n";
   if (!checkpoint.model_name().empty() || !checkpoint.repo_id().empty())
     out += line("name", fmt::format("{} ({})", checkpoint.model_name(), checkpoint.repo_id()));
   out += line("parameters", parameters_text(checkpoint));
   out += sizes_text(checkpoint);
   out += decision_text(checkpoint);
-  out += line("files", fmt::format("{}; {}", bytes_text(directory_bytes(directory)),
-                                   verification_text(directory, verify_)));
+  out +=
+      line("files", fmt::format("{}; {}", bytes_text(bytes_of(folder)), verification_text(folder, verify_)));
   out += line("memory", memory_text(checkpoint));
   context.out.print(out);
   return kSuccess;

@@ -47,7 +47,7 @@ void ModelOptions::add_to(CLI::App& app) {
 
 engine::LoadOptions ModelOptions::load_options(const Context& context) const {
   engine::LoadOptions options;
-  options.directory = source_.directory(context);
+  options.directory = source_.folder(context);
   options.verify = verify_from(verify_);
   options.dtype = cpu::dtype_from_name(dtype_).value_or(options.dtype);  // auto: the default
   options.threads = threads_;
@@ -58,7 +58,7 @@ engine::LoadOptions ModelOptions::load_options(const Context& context) const {
 }
 
 std::unique_ptr<engine::DecisionModel> load_model(engine::LoadOptions options, const Context& context) {
-  ProgressLine progress(context.err, "d3: loading " + options.directory.string());
+  ProgressLine progress(context.err, "d3: loading " + options.directory.path().string());
   options.on_progress = [&](double share) { progress.show(share); };
   return engine::load_model(options);
 }

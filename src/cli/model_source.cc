@@ -1,9 +1,12 @@
 #include "cli/model_source.h"
 
+#include <filesystem>
+
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
 #include "cli/pull_display.h"
+#include "demo/demo.h"
 
 namespace d3::cli {
 
@@ -19,18 +22,22 @@ void ModelSource::add_to(CLI::App& app) {
          "A checkpoint's directory (the one with config.json), or the name of a model on Hugging Face: "
          "ORG/NAME, ORG/NAME@REVISION, or d3-nano and its like alone for vllm-sr/d3-nano. It is pulled into "
          "the "
-         "cache when it is not there")
+         "cache when it is not there. demo: the small demonstration model inside this program")
       ->required()
       ->type_name("");
   add_revision(app, revision_);
   app.add_flag("--offline", offline_, "Take models from the cache alone, as HF_HUB_OFFLINE=1 does");
 }
 
-std::filesystem::path ModelSource::directory(const Context& context) const {
+Folder ModelSource::folder(const Context& context) const {
+  if (text_ == demo::kName) {
+    if (!revision_.empty()) throw UsageError("--revision is for a model on the hub, and demo is part of d3");
+    return demo::folder();
+  }
   std::error_code ignored;
   if (std::filesystem::exists(text_, ignored) || hub::looks_like_path(text_)) {
     if (!revision_.empty()) throw UsageError("--revision is for a model on the hub, and MODEL is a path");
-    return text_;
+    return Folder(std::filesystem::path(text_));
   }
   hub::Settings settings = context.hub;
   settings.offline = settings.offline || offline_;

@@ -1,9 +1,9 @@
 // cli/model_source.h: MODEL, the first argument of every command that reads a checkpoint.
 #pragma once
 
-#include <filesystem>
 #include <string>
 
+#include "base/folder.h"
 #include "cli/cli11.h"
 #include "cli/context.h"
 #include "hub/model_name.h"
@@ -11,7 +11,7 @@
 
 namespace d3::cli {
 
-/// A directory, or the name of a model on the hub.
+/// A directory, the name of a model on the hub, or the model inside the program.
 class ModelSource {
  public:
   /// MODEL, --revision and --offline.
@@ -19,10 +19,11 @@ class ModelSource {
 
   const std::string& text() const { return text_; }  ///< as typed
 
-  /// The checkpoint's directory: the one typed where there is such a directory, else that of the model in the
-  /// cache, pulled when the cache lacks it; what is done is told on standard error. Throws UsageError for
+  /// The checkpoint's folder: the program's own for "demo", the directory typed where there is such a
+  /// directory, else that of the model in the cache, pulled when the cache lacks it; what is done is told on
+  /// standard error. Throws UsageError for
   /// --revision beside a directory or an @, Error for the rest.
-  std::filesystem::path directory(const Context& context) const;
+  Folder folder(const Context& context) const;
 
  private:
   std::string text_;

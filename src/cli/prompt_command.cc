@@ -1,6 +1,5 @@
 #include "cli/prompt_command.h"
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -19,8 +18,8 @@ namespace d3::cli {
 namespace {
 
 /// None where the model reads no media.
-std::optional<engine::MediaParts> media_parts(const std::filesystem::path& directory) {
-  const checkpoint::Config config = checkpoint::read_config(directory);
+std::optional<engine::MediaParts> media_parts(const Folder& folder) {
+  const checkpoint::Config config = checkpoint::read_config(folder);
   if (!config.vision) return std::nullopt;
   return engine::MediaParts{.tokens = engine::media_tokens(config)};
 }
@@ -40,11 +39,11 @@ CLI::App* PromptCommand::add_to(CLI::App& app) {
 }
 
 int PromptCommand::run(const Context& context) {
-  const std::filesystem::path directory = model_.directory(context);
-  const auto tokenizer = text::Tokenizer::load(directory);
+  const Folder folder = model_.folder(context);
+  const auto tokenizer = text::Tokenizer::load(folder);
   const engine::Preparer preparer([&](std::string_view text) { return tokenizer.encode(text); },
-                                  checkpoint::read_decision_config(directory).codes, std::nullopt,
-                                  media_parts(directory));
+                                  checkpoint::read_decision_config(folder).codes, std::nullopt,
+                                  media_parts(folder));
   const auto request = std::make_shared<decision::Request>(
       decision::parse_request(json::parse(read_all(context.in, "standard input"))));
   media_.append_to(*request);

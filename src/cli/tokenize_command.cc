@@ -20,8 +20,7 @@ CLI::App* TokenizeCommand::add_to(CLI::App& app) {
 }
 
 int TokenizeCommand::run(const Context& context) {
-  const std::filesystem::path directory = model_.directory(context);
-  const auto tokenizer = text::Tokenizer::load(directory);
+  const auto tokenizer = text::Tokenizer::load(model_.folder(context));
   size_t number = 0;
   for_each_line(context.in, [&](const std::string& line) {
     ++number;

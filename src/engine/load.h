@@ -1,13 +1,13 @@
-// engine/load.h: a checkpoint directory -> a DecisionModel.
+// engine/load.h: a checkpoint -> a DecisionModel.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "base/folder.h"
 #include "checkpoint/checkpoint.h"
 #include "cpu/executor.h"
 #include "engine/decision_model.h"
@@ -15,7 +15,7 @@
 namespace d3::engine {
 
 struct LoadOptions {
-  std::filesystem::path directory;
+  Folder directory;
   checkpoint::Verify verify = checkpoint::Verify::kFast;
   cpu::Dtype dtype = cpu::Dtype::kBfloat16;
   int threads = 0;                    ///< 0: every CPU the process may use

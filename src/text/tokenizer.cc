@@ -25,8 +25,13 @@ constexpr uintmax_t kMaxFileBytes = uintmax_t{256} << 20;
   throw Error(ErrorCode::kBadCheckpoint, fmt::format("{}: {}", name, why), name);
 }
 
-simdjson::padded_string read_file(const std::filesystem::path& directory, const std::string& name) {
-  const std::filesystem::path path = directory / name;
+simdjson::padded_string read_file(const Folder& folder, const std::string& name) {
+  if (folder.embedded()) {
+    const auto bytes = folder.find(name);
+    if (!bytes) refuse_file(name, "file is missing");
+    return simdjson::padded_string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  }
+  const std::filesystem::path path = folder.path() / name;
   std::error_code error;
   const uintmax_t size = std::filesystem::file_size(path, error);
   if (error) refuse_file(name, error.message());
@@ -141,13 +146,13 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
-Tokenizer Tokenizer::load(const std::filesystem::path& directory) {
+Tokenizer Tokenizer::load(const Folder& folder) {
   try {
-    const simdjson::padded_string tokenizer_json = read_file(directory, "tokenizer.json");
-    const simdjson::padded_string config_json = read_file(directory, "tokenizer_config.json");
+    const simdjson::padded_string tokenizer_json = read_file(folder, "tokenizer.json");
+    const simdjson::padded_string config_json = read_file(folder, "tokenizer_config.json");
     return Tokenizer(std::make_unique<Impl>(describe_tokenizer(tokenizer_json, config_json)));
   } catch (const Error& error) {  // names the file; say where it is
-    throw Error(error.code(), (directory / "").string() + error.what(), error.field());
+    throw Error(error.code(), (folder.path() / "").string() + error.what(), error.field());
   }
 }
 

@@ -2,21 +2,22 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/folder.h"
+
 namespace d3::text {
 
 /// Immutable after load and safe to use from many threads at once.
 class Tokenizer {
  public:
-  /// Reads tokenizer.json and tokenizer_config.json of a checkpoint directory. `tokenizer_class` chooses the
+  /// Reads tokenizer.json and tokenizer_config.json of a checkpoint. `tokenizer_class` chooses the
   /// split pattern. Throws Error(kBadCheckpoint) naming the file and what is wrong in it.
-  static Tokenizer load(const std::filesystem::path& directory);
+  static Tokenizer load(const Folder& folder);
 
   /// The same from the text of the two files.
   static Tokenizer parse(std::string_view tokenizer_json, std::string_view tokenizer_config_json);
