@@ -35,6 +35,7 @@ struct Checkpoint::Impl {
   Readout readout;
   std::string model_name;
   std::string repo_id;
+  bool embedded = false;
 };
 
 Checkpoint Checkpoint::open(const Folder& folder, Verify verify) {
@@ -45,6 +46,7 @@ Checkpoint Checkpoint::open(const Folder& folder, Verify verify) {
                 directory.string());
   auto impl = std::make_unique<Impl>();
   impl->directory = directory;
+  impl->embedded = folder.embedded();
   if (const std::optional<Manifest> manifest = read_manifest(folder)) {
     impl->model_name = manifest->model_name;
     impl->repo_id = manifest->repo_id;
@@ -82,6 +84,7 @@ const TensorView& Checkpoint::tensor(std::string_view name) const {
 }
 
 void Checkpoint::release_pages(const TensorView& tensor) const {
+  if (impl_->embedded) return;  // nobody says that its memory is a file's
   // Only whole pages: those at the ends are shared with the neighbours.
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<uintptr_t>(tensor.data.data());

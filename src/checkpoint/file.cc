@@ -21,6 +21,10 @@ uint64_t size_of(const FileDescriptor& file, const std::filesystem::path& path) 
   return static_cast<uint64_t>(status.st_size);
 }
 
+void check_limit(uint64_t size, uint64_t limit, const std::filesystem::path& path) {
+  if (size > limit) throw bad_file(path, fmt::format("has {} bytes; at most {} are read", size, limit));
+}
+
 std::span<const std::byte> embedded_file(const Folder& folder, std::string_view name) {
   const auto bytes = folder.find(name);
   if (!bytes) throw bad_file(folder.path() / name, "file is missing");
@@ -78,7 +82,7 @@ MappedFile::~MappedFile() {
 std::string read_text_file(const std::filesystem::path& path, uint64_t limit) {
   const FileDescriptor file = open_regular_file(path);
   const uint64_t size = size_of(file, path);
-  if (size > limit) throw bad_file(path, fmt::format("has {} bytes; at most {} are read", size, limit));
+  check_limit(size, limit, path);
   std::string text(size, '\0');
   size_t done = 0;
   while (done < text.size()) {
@@ -94,6 +98,7 @@ std::string read_text_file(const std::filesystem::path& path, uint64_t limit) {
 std::string read_text_file(const Folder& folder, std::string_view name, uint64_t limit) {
   if (!folder.embedded()) return read_text_file(folder.path() / name, limit);
   const auto bytes = embedded_file(folder, name);
+  check_limit(bytes.size(), limit, folder.path() / name);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 

@@ -28,7 +28,7 @@ constexpr uintmax_t kMaxFileBytes = uintmax_t{256} << 20;
 simdjson::padded_string read_file(const Folder& folder, const std::string& name) {
   if (folder.embedded()) {
     const auto bytes = folder.find(name);
-    if (!bytes) refuse_file(name, "file is missing");
+    if (!bytes) refuse_file(name, std::make_error_code(std::errc::no_such_file_or_directory).message());
     return simdjson::padded_string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
   }
   const std::filesystem::path path = folder.path() / name;

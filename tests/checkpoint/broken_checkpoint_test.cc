@@ -1,5 +1,6 @@
 // Whole directories, each broken in one way: every kind is refused with one line that names the file and the
-// tensor or key.
+// tensor or key. The same files in memory are refused in the same words.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -12,6 +13,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/refusal.h"
 #include "support/checkpoint_writer.h"
+#include "support/folder_in_memory.h"
 #include "support/json_build.h"
 #include "support/temporary_directory.h"
 #include "test_paths.h"
@@ -45,6 +47,13 @@ CheckpointSpec sharded() {
   return spec;
 }
 
+/// Whether a directory holds files alone: what else there may be in one, memory cannot have.
+bool holds_files_alone(const fs::path& directory) {
+  return std::ranges::all_of(fs::directory_iterator(directory), [](const auto& entry) {
+    return entry.is_regular_file() && !entry.is_symlink();
+  });
+}
+
 /// Writes the checkpoint, lets `damage` change its directory and expects the refusal; `file` must lead the
 /// message.
 void expect_broken(const CheckpointSpec& spec, const std::function<void(const fs::path&)>& damage,
@@ -56,6 +65,9 @@ void expect_broken(const CheckpointSpec& spec, const std::function<void(const fs
   refusal.message.insert(refusal.message.begin(), path + ": ");
   if (refusal.field.empty()) refusal.field = path;
   expect_refused(refusal, [&] { Checkpoint::open(directory.path()); });
+  if (!holds_files_alone(directory.path())) return;
+  const test::FolderInMemory memory(directory.path());
+  expect_refused(refusal, [&] { Checkpoint::open(memory.folder()); });
 }
 
 void expect_broken(const CheckpointSpec& spec, const std::string& file, const Refusal& refusal) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "support/folder_in_memory.h"
 #include "test_paths.h"
 #include "text/tokenizer.h"
 #include "tiny_tokenizer.h"
@@ -170,22 +171,31 @@ TEST(FilesTest, RefusesWhatIsNoJson) {
                  "tokenizer_class is not a string");
 }
 
+// What loading the folder is refused with, which names the file.
+std::string refusal_of(const Folder& folder, const std::string& file) {
+  try {
+    Tokenizer::load(folder);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadCheckpoint);
+    EXPECT_EQ(error.field(), file);
+    return error.what();
+  }
+  ADD_FAILURE() << file << " is missing";
+  return {};
+}
+
 TEST(FilesTest, RefusesMissingFiles) {
   const std::filesystem::path directory = std::filesystem::path(::testing::TempDir()) / "d3_text_files_test";
   std::filesystem::create_directories(directory);
   for (const char* name : {"tokenizer.json", "tokenizer_config.json"}) {
     std::filesystem::remove(directory / "tokenizer_config.json");
-    try {
-      Tokenizer::load(directory);
-      ADD_FAILURE() << name << " is missing";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kBadCheckpoint);
-      EXPECT_EQ(error.field(), name);
-    }
+    const test::FolderInMemory memory(directory);
+    EXPECT_EQ(refusal_of(directory, name), refusal_of(memory.folder(), name));
     std::ofstream(directory / "tokenizer.json") << tiny_tokenizer_json();
   }
   std::ofstream(directory / "tokenizer_config.json") << tiny_config_json();
   EXPECT_EQ(Tokenizer::load(directory).vocab_size(), 265);
+  EXPECT_EQ(Tokenizer::load(test::FolderInMemory(directory).folder()).vocab_size(), 265);
   std::filesystem::remove_all(directory);
 }
 
