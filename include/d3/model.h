@@ -77,7 +77,7 @@ struct LoadOptions {
 
 struct ModelInfo {
   std::string name;                        ///< the manifest's, else as given to Model::load
-  std::filesystem::path directory;         ///< where the checkpoint is
+  std::filesystem::path directory;         ///< where the checkpoint is; empty for the one inside the library
   std::string dtype;                       ///< "bfloat16", "float32", "int8"
   std::optional<std::int64_t> max_length;  ///< tokens of one question's prompt; none: not limited
   bool takes_media = false;                ///< reads images and videos
@@ -90,7 +90,8 @@ class Model {
  public:
   /// Loads a checkpoint's directory (the one with config.json), or a model on the hub by its name: ORG/NAME,
   /// ORG/NAME@REVISION, or d3-nano and its like alone for vllm-sr/d3-nano; it is fetched into the cache when
-  /// it is not there. What there is on disk under that name is taken for a directory first.
+  /// it is not there. What there is on disk under that name is taken for a directory first. "demo" is the small
+  /// demonstration model inside the library, and ./demo a directory of that name.
   D3_API static Result<Model> load(const std::string& model, const LoadOptions& options = {});
 
   D3_API Model(Model&&) noexcept;

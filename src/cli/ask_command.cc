@@ -48,7 +48,7 @@ CLI::App* AskCommand::add_to(CLI::App& app) {
   command->add_flag("--json", json_, "Print the answer as POST /v1/systemone would, not a table");
   command->footer(
       "Example:\n"
-      "  d3 ask ./nano --state 'Write a Python function that merges two sorted lists.' \\\n"
+      "  d3 ask demo --state 'Write a Python function that merges two sorted lists.' \\\n"
       "    --choice 'kind: What kind of work is this?' --option code='Writing or fixing code' \\\n"
       "      --option math=Mathematics --option chat='Anything else' \\\n"
       "    --noul 'reasoning: Does answering this need multi-step reasoning?'\n"

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "cli/self_test.h"
 #include "cli/units.h"
 #include "cpu/arithmetic.h"
 #include "hub/cache.h"
@@ -223,6 +224,7 @@ int DoctorCommand::run(const Context& context) {
       processors(),
       memory(),
       huge_pages(),
+      self_test(context.cpu_target),
       cache(context),
       token(context)};
   context.out.print(json_ ? as_json(findings) : as_text(findings, context.out.colour));

@@ -8,6 +8,7 @@
 
 #include "cli/model_source.h"
 #include "cli/units.h"
+#include "demo/demo.h"
 #include "hub/cache.h"
 
 namespace d3::cli {
@@ -27,7 +28,9 @@ CLI::App* PullCommand::add_to(CLI::App& app) {
             "ORG/NAME or ORG/NAME@REVISION; d3-nano and its like alone mean vllm-sr/d3-nano");
   add_revision(*command, revision_);
   command->footer(
-      "Prints the directory of the checkpoint. What was stopped is gone on with; nothing is fetched twice.\n"
+      "Prints the directory of the checkpoint; of demo, which is part of this program, the name. What was "
+      "stopped\n"
+      "is gone on with; nothing is fetched twice.\n"
       "The cache is the one of Hugging Face's Python client, with the same variables: HF_HOME, "
       "HF_HUB_CACHE,\n"
       "HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE.\n"
@@ -36,6 +39,12 @@ CLI::App* PullCommand::add_to(CLI::App& app) {
 }
 
 int PullCommand::run(const Context& context) {
+  if (model_ == demo::kName) {
+    if (!revision_.empty()) throw UsageError("--revision is for a model on the hub, and demo is part of d3");
+    context.err.print(fmt::format("d3: {} is part of this program: there is nothing to pull\n", model_));
+    context.out.print(model_ + '\n');
+    return kSuccess;
+  }
   const hub::Pulled pulled = pull_model(model_name_from(model_, revision_), context.hub, context);
   context.out.print(pulled.directory.string() + '\n');
   return kSuccess;
@@ -43,19 +52,21 @@ int PullCommand::run(const Context& context) {
 
 CLI::App* ListCommand::add_to(CLI::App& app) {
   CLI::App* command = app.add_subcommand("list", "List the decision models in the cache");
-  command->add_flag("--names", names_, "Their names alone, as other commands take them");
+  command->add_flag("--names", names_, "Names alone, as other commands take them, demo's too");
   return command;
 }
 
 int ListCommand::run(const Context& context) {
   const auto models = hub::list_models(context.hub.cache);
   if (names_) {
+    context.out.print(fmt::format("{}\n", demo::kName));
     for (const hub::CachedModel& model : models)
       context.out.print(hub::to_text({.repo = model.repo, .revision = model.revision}) + '\n');
     return kSuccess;
   }
   if (models.empty()) {
-    context.err.print(fmt::format("d3: no decision models in {}\n", context.hub.cache.string()));
+    context.err.print(fmt::format("d3: no decision models in {}; {} is part of this program\n",
+                                  context.hub.cache.string(), demo::kName));
     return kSuccess;
   }
   size_t repo_width = 0;
@@ -81,6 +92,8 @@ CLI::App* RemoveCommand::add_to(CLI::App& app) {
 }
 
 int RemoveCommand::run(const Context& context) {
+  if (model_ == demo::kName)
+    throw UsageError(fmt::format("{} is part of this program and cannot be removed", model_));
   const hub::ModelName name = model_name_from(model_, revision_);
   const bool one = !revision_.empty() || model_.find('@') != std::string::npos;
   const uint64_t bytes =

@@ -13,6 +13,7 @@
 #include "checkpoint/manifest.h"
 #include "cli/model_options.h"
 #include "cli/units.h"
+#include "demo/demo.h"
 #include "text/tokenizer.h"
 
 namespace d3::cli {
@@ -126,10 +127,7 @@ int InspectCommand::run(const Context& context) {
   const auto checkpoint = Checkpoint::open(folder, verify_from(verify_));
   checkpoint::check_answer_codes(checkpoint, text::Tokenizer::load(folder));
   std::string out = folder.path().string() + '\n';
-  if (folder.embedded())
-    out +=
-        "part of this program: a small model for demonstrations. The real ones are vllm-sr/d3-nano and its "
-        "like.\n";
+  if (folder.embedded()) out += line("what", std::string(demo::kDescription));
   if (!checkpoint.model_name().empty() || !checkpoint.repo_id().empty())
     out += line("name", fmt::format("{} ({})", checkpoint.model_name(), checkpoint.repo_id()));
   out += line("parameters", parameters_text(checkpoint));

@@ -1,8 +1,10 @@
 #include "cli/model_options.h"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "cli/progress.h"
+#include "demo/demo.h"
 
 namespace d3::cli {
 
@@ -58,9 +60,15 @@ engine::LoadOptions ModelOptions::load_options(const Context& context) const {
 }
 
 std::unique_ptr<engine::DecisionModel> load_model(engine::LoadOptions options, const Context& context) {
-  ProgressLine progress(context.err, "d3: loading " + options.directory.path().string());
-  options.on_progress = [&](double share) { progress.show(share); };
-  return engine::load_model(options);
+  std::unique_ptr<engine::DecisionModel> model;
+  {
+    ProgressLine progress(context.err, "d3: loading " + options.directory.path().string());
+    options.on_progress = [&](double share) { progress.show(share); };
+    model = engine::load_model(options);
+  }
+  if (options.directory.embedded() && context.err.terminal)
+    context.err.print(fmt::format("d3: {} is {}\n", demo::kName, demo::kDescription));
+  return model;
 }
 
 }  // namespace d3::cli

@@ -21,8 +21,7 @@ void ModelSource::add_to(CLI::App& app) {
          "MODEL", text_,
          "A checkpoint's directory (the one with config.json), or the name of a model on Hugging Face: "
          "ORG/NAME, ORG/NAME@REVISION, or d3-nano and its like alone for vllm-sr/d3-nano. It is pulled into "
-         "the "
-         "cache when it is not there. demo: the small demonstration model inside this program")
+         "the cache when it is not there. demo: the small model for demonstrations inside this program")
       ->required()
       ->type_name("");
   add_revision(app, revision_);

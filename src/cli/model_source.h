@@ -21,8 +21,8 @@ class ModelSource {
 
   /// The checkpoint's folder: the program's own for "demo", the directory typed where there is such a
   /// directory, else that of the model in the cache, pulled when the cache lacks it; what is done is told on
-  /// standard error. Throws UsageError for
-  /// --revision beside a directory or an @, Error for the rest.
+  /// standard error. Throws UsageError for --revision beside "demo", a directory or an @, Error for the
+  /// rest.
   Folder folder(const Context& context) const;
 
  private:

@@ -12,6 +12,7 @@
 
 #include "cli/log.h"
 #include "cli/progress.h"
+#include "demo/demo.h"
 #include "server/api_keys.h"
 #include "server/server.h"
 
@@ -42,6 +43,13 @@ std::vector<std::string> names_of(const std::vector<std::string>& chosen, const 
   return names;
 }
 
+/// One line for people.
+std::string description_of(const engine::LoadOptions& options, const std::string& name,
+                           const engine::ModelInfo& info) {
+  if (options.directory.embedded()) return std::string(demo::kDescription);
+  return info.model_name.empty() ? name : info.model_name;
+}
+
 int64_t unix_seconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
       .count();
@@ -58,7 +66,8 @@ CLI::App* ServeCommand::add_to(CLI::App& app) {
   media_.add_to(*command);
   command->footer(
       "SIGTERM and SIGINT stop the server when what it has accepted is answered.\n"
-      "Example: d3 serve ./nano --port 8080 --served-model-name nano");
+      "Examples: d3 serve demo\n"
+      "          d3 serve ./nano --port 8080 --served-model-name nano");
   return command;
 }
 
@@ -225,10 +234,11 @@ int ServeCommand::run(const Context& context) {
                       .created = unix_seconds(),
                       .max_model_len = info.max_length,
                       .takes_media = info.takes_media,
-                      .description = info.model_name.empty() ? model_.name() : info.model_name};
+                      .description = description_of(options, model_.name(), info)};
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     log->info(fmt::format("ready: {} in {}, loaded in {:.1f} s", serving.served.names.front(),
                           serving.model->engine().dtype_name(), taken.count()));
+    if (options.directory.embedded()) log->info(fmt::format("{} is {}", demo::kName, demo::kDescription));
     return serving;
   });
   if (in_time) return kSuccess;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/process_environment.h"
+#include "demo/demo.h"
 #include "hub/model_name.h"
 #include "hub/pull.h"
 #include "hub/settings.h"
@@ -61,13 +62,19 @@ checkpoint::Verify verify_of(Verify verify) {
 
 }  // namespace
 
-std::filesystem::path find_checkpoint(const std::string& model, const HubOptions& options) {
+Folder find_checkpoint(const std::string& model, const HubOptions& options) {
+  if (model == demo::kName) {
+    if (!options.revision.empty())
+      throw Error(ErrorCode::kInvalidArgument,
+                  "hub.revision: is for a model on the hub, and demo is part of d3", "hub.revision");
+    return demo::folder();
+  }
   std::error_code ignored;
   if (std::filesystem::exists(model, ignored) || hub::looks_like_path(model)) {
     if (!options.revision.empty())
       throw Error(ErrorCode::kInvalidArgument, "hub.revision: is for a model on the hub, and this is a path",
                   "hub.revision");
-    return model;
+    return Folder(std::filesystem::path(model));
   }
   if (!options.revision.empty() && model.find('@') != std::string::npos)
     throw Error(ErrorCode::kInvalidArgument, "hub.revision: a revision is given twice, after @ too",
@@ -82,7 +89,7 @@ std::filesystem::path find_checkpoint(const std::string& model, const HubOptions
   return hub::pull(name, settings_of(options), events).directory;
 }
 
-engine::LoadOptions engine_options(const std::filesystem::path& directory, const LoadOptions& options) {
+engine::LoadOptions engine_options(const Folder& folder, const LoadOptions& options) {
   constexpr int kMaxThreads = 4096;
   constexpr int64_t kMaxTokens = int64_t{1} << 24U;
   check(options.threads >= 0 && options.threads <= kMaxThreads, "threads", "0 to 4096");
@@ -93,7 +100,7 @@ engine::LoadOptions engine_options(const std::filesystem::path& directory, const
   check(options.max_queued_requests >= 1, "max_queued_requests", "1 or more");
   check(options.media_timeout.count() > 0, "media_timeout", "more than 0");
   engine::LoadOptions out;
-  out.directory = directory;
+  out.directory = folder;
   out.verify = verify_of(options.verify);
   out.dtype = dtype_of(options.dtype);
   out.threads = options.threads;

@@ -106,10 +106,10 @@ Result<Model> Model::load(const std::string& model, const LoadOptions& options) 
     run_apart([&] {
       ModelInfo info;
       info.name = model;
-      info.directory = library::find_checkpoint(model, options.hub);
-      impl =
-          std::make_unique<Impl>(info, engine::load_model(library::engine_options(info.directory, options)),
-                                 options.max_queued_requests);
+      const Folder folder = library::find_checkpoint(model, options.hub);
+      if (!folder.embedded()) info.directory = folder.path();
+      impl = std::make_unique<Impl>(info, engine::load_model(library::engine_options(folder, options)),
+                                    options.max_queued_requests);
     });
     return Model(std::move(impl));
   });

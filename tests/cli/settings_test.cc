@@ -107,11 +107,13 @@ TEST(Doctor, TellsWhatIsThereAndNoSecrets) {
   EXPECT_THAT(text.out, Not(HasSubstr("\x1b")));
   EXPECT_THAT(run_shell(cache + "$D3 doctor --color always").out, HasSubstr("\x1b["));
   const json::Value report = json::parse(run_shell(cache + "$D3 doctor --json").out);
-  for (const char* name :
-       {"processor", "kernels", "arithmetic", "oneDNN", "CPUs", "memory", "huge pages", "cache"}) {
+  for (const char* name : {"processor", "kernels", "arithmetic", "oneDNN", "CPUs", "memory", "huge pages",
+                           "self-test", "cache"}) {
     ASSERT_NE(report.find(name), nullptr) << name;
     EXPECT_NE(report.find(name)->find("value")->as_string(), "") << name;
   }
+  EXPECT_THAT(std::string(report.find("self-test")->find("value")->as_string()),
+              HasSubstr("demo answers rightly in bfloat16"));
   const ProcessResult bad = run_shell("HF_HUB_CACHE=/etc/passwd/cache $D3 doctor");
   EXPECT_EQ(bad.exit_code, 1);
   EXPECT_THAT(bad.out, HasSubstr("/etc/passwd is no directory to write to"));
