@@ -7,6 +7,7 @@
 // rule for that format; int8's rule is three times the reference's own bfloat16 error in the median and the
 // 95th percentile.
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ int main(int argc, char** argv) {
   auto golden = d3::test::read_golden(golden_path);
   std::erase_if(golden,
                 [](const auto& question) { return question.has_media() || question.input_ids.empty(); });
-  const auto checkpoint = d3::checkpoint::Checkpoint::open(directory);
+  const auto checkpoint = d3::checkpoint::Checkpoint::open(std::filesystem::path(directory));
   d3::cpu::ExecutorOptions options;
   options.dtype = *d3::cpu::dtype_from_name(dtype);
   options.threads = threads;

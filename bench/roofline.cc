@@ -7,6 +7,7 @@
 //   [--no-products] [--interactive]
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -52,7 +53,8 @@ int main(int argc, char** argv) {
   app.add_flag("--interactive", interactive, "run one pass for each token count read from standard input");
   CLI11_PARSE(app, argc, argv);
 
-  const auto checkpoint = d3::checkpoint::Checkpoint::open(directory, d3::checkpoint::Verify::kNone);
+  const auto checkpoint =
+      d3::checkpoint::Checkpoint::open(std::filesystem::path(directory), d3::checkpoint::Verify::kNone);
   d3::cpu::ExecutorOptions options;
   options.dtype = *d3::cpu::dtype_from_name(dtype);
   options.threads = threads;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <stdexcept>
@@ -48,13 +49,14 @@ struct Options {
 
 std::unique_ptr<engine::DecisionModel> make_model(const Options& options) {
   if (!options.checkpoint.empty())
-    return engine::load_model({.directory = options.checkpoint,
+    return engine::load_model({.directory = std::filesystem::path(options.checkpoint),
                                .verify = checkpoint::Verify::kNone,
                                .dtype = *cpu::dtype_from_name(options.dtype),
                                .max_length = {},
                                .engine = {.max_batch_tokens = options.max_batch_tokens},
                                .media = {}});
-  auto tokenizer = std::make_shared<text::Tokenizer>(text::Tokenizer::load(options.tokenizer));
+  auto tokenizer =
+      std::make_shared<text::Tokenizer>(text::Tokenizer::load(std::filesystem::path(options.tokenizer)));
   engine::DecisionModel::Parts parts;
   parts.info.max_length = 32768;
   parts.codes = text::derive_answer_codes(*tokenizer).codes;
@@ -161,7 +163,8 @@ std::string make_request(int words) {
 /// Tokens a second of as many questions of `tokens` tokens as `total` has, in batches as full as the
 /// server's.
 double packed_rate(const Options& options, int tokens, size_t total) {
-  const auto checkpoint = checkpoint::Checkpoint::open(options.checkpoint, checkpoint::Verify::kNone);
+  const auto checkpoint =
+      checkpoint::Checkpoint::open(std::filesystem::path(options.checkpoint), checkpoint::Verify::kNone);
   cpu::ExecutorOptions executor;
   executor.dtype = *cpu::dtype_from_name(options.dtype);
   speed::ForwardSpeed speed(checkpoint, executor);

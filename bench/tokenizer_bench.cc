@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -53,7 +54,7 @@ int main(int argc, char** argv) {
   }
   try {
     const auto start = Clock::now();
-    const auto tokenizer = d3::text::Tokenizer::load(arguments[0]);
+    const auto tokenizer = d3::text::Tokenizer::load(std::filesystem::path(arguments[0]));
     fmt::print("load\t{:.1f} ms\n", seconds_since(start) * 1e3);
     for (size_t i = 1; i < arguments.size(); ++i) time_file(tokenizer, arguments[i]);
   } catch (const std::exception& error) {

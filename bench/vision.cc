@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <random>
 #include <string>
@@ -88,7 +89,8 @@ int main(int argc, char** argv) {
                "encode one image for each height and width from standard input");
   CLI11_PARSE(app, argc, argv);
 
-  const auto checkpoint = d3::checkpoint::Checkpoint::open(directory, d3::checkpoint::Verify::kNone);
+  const auto checkpoint =
+      d3::checkpoint::Checkpoint::open(std::filesystem::path(directory), d3::checkpoint::Verify::kNone);
   d3::cpu::ExecutorOptions options;
   options.dtype = *d3::cpu::dtype_from_name(dtype);
   options.threads = threads;

@@ -263,6 +263,26 @@ TEST_F(Library, AnswersWhatIsAskedWhenTheModelGoes) {
   }
 }
 
+TEST(LibraryDemo, NeedsNeitherFilesNorTheHub) {
+  LoadOptions options;
+  options.hub.use_environment = false;
+  const auto demo = Model::load("demo", options);
+  ASSERT_TRUE(demo) << demo.failure().message;
+  EXPECT_EQ(demo->info().name, "demo");
+  EXPECT_TRUE(demo->info().directory.empty());
+  EXPECT_TRUE(demo->info().takes_media);
+  const auto reply =
+      demo->ask({"The goalkeeper saved the second shot.",
+                 {Question::choice("topic", "What is it about?", {{"sport", {}}, {"food", {}}})}});
+  ASSERT_TRUE(reply) << reply.failure().message;
+  EXPECT_EQ(reply->answers[0].options.size(), 2U);
+
+  options.hub.revision = "main";
+  const auto refused = Model::load("demo", options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.failure().field, "hub.revision");
+}
+
 TEST_F(Library, LoadingFailsWithAReason) {
   const auto missing = Model::load("/no/such/directory");
   ASSERT_FALSE(missing);

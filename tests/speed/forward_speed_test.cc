@@ -2,6 +2,7 @@
 #include "speed/forward_speed.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@ namespace {
 class ForwardSpeedTest : public test::MicroCheckpointTest {
  protected:
   const checkpoint::Checkpoint checkpoint_ =
-      checkpoint::Checkpoint::open(checkpoint(), checkpoint::Verify::kNone);
+      checkpoint::Checkpoint::open(std::filesystem::path(checkpoint()), checkpoint::Verify::kNone);
   const checkpoint::TextConfig& config_ = checkpoint_.config().text;
 };
 

@@ -189,13 +189,13 @@ TEST(FilesTest, RefusesMissingFiles) {
   std::filesystem::create_directories(directory);
   for (const char* name : {"tokenizer.json", "tokenizer_config.json"}) {
     std::filesystem::remove(directory / "tokenizer_config.json");
-    const test::FolderInMemory memory(directory);
+    const d3::test::FolderInMemory memory(directory);
     EXPECT_EQ(refusal_of(directory, name), refusal_of(memory.folder(), name));
     std::ofstream(directory / "tokenizer.json") << tiny_tokenizer_json();
   }
   std::ofstream(directory / "tokenizer_config.json") << tiny_config_json();
   EXPECT_EQ(Tokenizer::load(directory).vocab_size(), 265);
-  EXPECT_EQ(Tokenizer::load(test::FolderInMemory(directory).folder()).vocab_size(), 265);
+  EXPECT_EQ(Tokenizer::load(d3::test::FolderInMemory(directory).folder()).vocab_size(), 265);
   std::filesystem::remove_all(directory);
 }
 
