@@ -15,9 +15,9 @@ def checkpoint(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def server(checkpoint):
-    """The server of most tests, called as the documentation's examples call it."""
-    running = servers.Server(checkpoint, "--served-model-name", "d3-nano", "--dtype", "float32", "--max-length", "8192")
+def server():
+    """The server of most tests: the demonstration model, called as the documentation's examples call the real one."""
+    running = servers.Server("demo", "--served-model-name", "d3-nano", "--dtype", "float32", "--max-length", "8192")
     yield running
     assert running.stop() == 0
 

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+import server as servers
 from server import BIN, ROOT
 
 ADDRESS = "http://127.0.0.1:8000"
@@ -28,6 +29,14 @@ def examples(language, word):
                 shown = following[2]
             line = text.count("\n", 0, block.start()) + 1
             yield pytest.param(block[2], shown, id=f"{page.name}:{line}")
+
+
+@pytest.fixture(scope="session")
+def server():
+    """The demonstration model, called as the documentation's examples call it and the models it stands for."""
+    running = servers.Server("demo", "--served-model-name", "d3-nano", "--served-model-name", "demo")
+    yield running
+    assert running.stop() == 0
 
 
 # Commands of the documentation that no test runs, by how they begin, and why.
@@ -106,12 +115,11 @@ def test_python(server, tmp_path, program, shown):
 
 
 @pytest.mark.parametrize("before, block", list(commands()))
-def test_command(checkpoint, tmp_path, before, block):
+def test_command(tmp_path, before, block):
     run = without_not_run(block)
     if not run:
         pytest.skip(next(why for start, why in NOT_RUN.items() if block.startswith(start)))
     write_shown_files(before, tmp_path)
-    (tmp_path / "tiny-checkpoint").symlink_to(checkpoint)
     (tmp_path / "run").symlink_to(BIN / "d3")
     environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
     result = subprocess.run(["bash", "-euc", run], cwd=tmp_path, capture_output=True, text=True,
