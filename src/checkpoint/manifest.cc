@@ -88,7 +88,7 @@ void check_size(const Manifest::File& file, const Folder& folder) {
 void check_digest(const Manifest::File& file, const Folder& folder) {
   const std::filesystem::path path = folder.path() / file.name;
   const auto embedded = folder.find(file.name);
-  const Sha256::Digest digest = embedded ? sha256_of(*embedded) : sha256_of_file(path);
+  const Sha256::Digest digest = embedded ? Sha256::of(*embedded) : sha256_of_file(path);
   if (digest != file.sha256)
     throw bad_file(
         path, fmt::format("has SHA-256 {}; {} says {}", to_hex(digest), kManifestName, to_hex(file.sha256)));

@@ -59,13 +59,8 @@ std::string to_hex(const Sha256::Digest& digest) {
   return text;
 }
 
-Sha256::Digest sha256_of(std::span<const std::byte> bytes) {
-  Sha256 hash;
-  hash.update(bytes);
-  return hash.finish();
-}
-
-Sha256::Digest sha256_of_file(const std::filesystem::path& path) {
+Sha256::Digest sha256_of_file(const std::filesystem::path& path,
+                              const std::function<void(size_t bytes)>& on_read) {
   const FileDescriptor file = open_regular_file(path);
   Sha256 hash;
   std::vector<std::byte> piece(kPiece);
@@ -75,6 +70,7 @@ Sha256::Digest sha256_of_file(const std::filesystem::path& path) {
     if (got < 0) throw bad_file(path, std::string("cannot be read: ") + std::strerror(errno));
     if (got == 0) return hash.finish();
     hash.update({piece.data(), static_cast<size_t>(got)});
+    if (on_read) on_read(static_cast<size_t>(got));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,8 +34,9 @@ class Sha256 {
 /// 64 lower-case hexadecimal digits.
 std::string to_hex(const Sha256::Digest& digest);
 
-/// The digest of a file, read in pieces. Throws Error(kBadCheckpoint) when it cannot be read.
-Sha256::Digest sha256_of_file(const std::filesystem::path& path);
-Sha256::Digest sha256_of(std::span<const std::byte> bytes);
+/// The digest of a file, read in pieces; `on_read` hears of the size of each. Throws Error(kBadCheckpoint)
+/// when it cannot be read.
+Sha256::Digest sha256_of_file(const std::filesystem::path& path,
+                              const std::function<void(size_t bytes)>& on_read = {});
 
 }  // namespace d3::checkpoint

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include <CLI/CLI.hpp>
@@ -17,6 +18,8 @@
 #include "cli/units.h"
 #include "cpu/arithmetic.h"
 #include "hub/cache.h"
+#include "hub/model_name.h"
+#include "hub/network_check.h"
 #include "json/write.h"
 
 namespace d3::cli {
@@ -172,6 +175,71 @@ Finding token(const Context& context) {
   }
 }
 
+Finding hub_answer(const Context& context, const hub::TokenCheck& check) {
+  return {.name = "hub",
+          .value = fmt::format("{} answers in {:.2f} s", context.hub.endpoint, check.taken.count())};
+}
+
+Finding known_token(const hub::TokenCheck& check) {
+  using Known = hub::TokenCheck::State;
+  Finding finding{.name = "token", .value = "none; only gated models need one"};
+  if (check.state == Known::kKnown) finding.value = fmt::format("the hub knows it as {}'s", check.user);
+  if (check.state == Known::kUnasked) finding.value = "there is one; this hub does not say whose";
+  if (check.state == Known::kRefused)
+    finding = {.name = "token",
+               .value = "the hub does not know it",
+               .note = "make another at the hub; HF_TOKEN or the token file hold it",
+               .state = State::kBad};
+  return finding;
+}
+
+Finding rate(const Context& context, const std::string& model) {
+  constexpr std::chrono::seconds kMost{5};
+  constexpr uint64_t kMostBytes = 32'000'000;
+  constexpr double kSlowRate = 1e6;
+  const hub::ModelName name = hub::parse_owned_model_name(model);
+  try {
+    const hub::RateCheck check = hub::check_rate(name, context.hub, kMost, kMostBytes);
+    const auto amount = [](double bytes) { return bytes_text(static_cast<int64_t>(bytes)); };
+    const double bytes = static_cast<double>(check.bytes);
+    if (check.taken.count() <= 0)
+      return {.name = "rate", .value = fmt::format("{} came at once: too little to tell", amount(bytes))};
+    const double rate = bytes / check.taken.count();
+    Finding finding{.name = "rate",
+                    .value = fmt::format("{}/s over one connection from {} ({} of {})", amount(rate),
+                                         check.host, amount(bytes), to_text(name))};
+    if (rate < kSlowRate) {
+      finding.state = State::kSlow;
+      const std::chrono::seconds time(
+          static_cast<int64_t>(static_cast<double>(check.weight_bytes) / rate / context.hub.connections));
+      finding.note = fmt::format("pulling {} takes {} or more", to_text(name), time_text(time));
+    }
+    return finding;
+  } catch (const Error& error) {
+    return {.name = "rate", .value = "not known", .note = error.what(), .state = State::kBad};
+  }
+}
+
+/// What the network says, instead of what the machine alone can tell of the token.
+std::vector<Finding> network(const Context& context, const std::string& model) {
+  if (context.hub.offline)
+    return {{.name = "hub",
+             .value = "not asked: HF_HUB_OFFLINE is set",
+             .note = "only models in the cache can be used",
+             .state = State::kSlow},
+            token(context)};
+  try {
+    const hub::TokenCheck check = hub::check_token(context.hub);
+    return {hub_answer(context, check), known_token(check), rate(context, model)};
+  } catch (const Error& error) {
+    return {{.name = "hub",
+             .value = context.hub.endpoint + " cannot be asked",
+             .note = error.what(),
+             .state = State::kBad},
+            token(context)};
+  }
+}
+
 const char* word_of(State state) {
   constexpr std::array kWords = {"ok", "slow", "bad"};
   return kWords.at(static_cast<size_t>(state));
@@ -210,13 +278,24 @@ CLI::App* DoctorCommand::add_to(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("doctor", "Look at this machine: what is there, what will be slow and why");
   command->add_flag("--json", json_, "A JSON object instead of text");
-  command->footer("Exit code 1 when models cannot be run or kept here. Nothing is fetched.");
+  CLI::Option* network = command->add_flag(
+      "--network", network_, "Ask the hub too: whether it answers, knows the token, and how fast it sends");
+  command
+      ->add_option("--model", model_,
+                   "With --network: of whose largest file the first bytes are fetched and dropped")
+      ->type_name("MODEL")
+      ->needs(network)
+      ->capture_default_str();
+  command->footer(
+      "Exit code 1 when models cannot be run, kept or, with --network, pulled here. Without --network no "
+      "connection "
+      "is\nmade.");
   return command;
 }
 
 int DoctorCommand::run(const Context& context) {
   const dnnl_version_t* version = dnnl_version();
-  const std::vector<Finding> findings = {
+  std::vector<Finding> findings = {
       processor(),
       kernels(context),
       arithmetic(context),
@@ -225,8 +304,9 @@ int DoctorCommand::run(const Context& context) {
       memory(),
       huge_pages(),
       self_test(context.cpu_target),
-      cache(context),
-      token(context)};
+      cache(context)};
+  std::ranges::move(network_ ? network(context, model_) : std::vector<Finding>{token(context)},
+                    std::back_inserter(findings));
   context.out.print(json_ ? as_json(findings) : as_text(findings, context.out.colour));
   return std::ranges::any_of(findings, [](const Finding& f) { return f.state == State::kBad; }) ? kFailure
                                                                                                 : kSuccess;

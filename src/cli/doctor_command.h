@@ -25,6 +25,8 @@ class DoctorCommand : public Command {
 
  private:
   bool json_ = false;
+  bool network_ = false;
+  std::string model_ = "d3-nano";
 };
 
 }  // namespace d3::cli

@@ -37,11 +37,15 @@ void PullDisplay::show(const hub::PullProgress& progress) {
     bar_.notice(fmt::format("pulling {} into {}", name_, cache_));
     bar_.begin_at(static_cast<double>(progress.done_before) / bytes);
   }
-  rate_.add(progress.done);
-  const double rate = rate_.per_second();
   std::string amounts = fmt::format("{} of {}", amount(progress.done), amount(progress.bytes));
-  if (rate > 0) amounts += fmt::format(", {}/s", amount(static_cast<uint64_t>(rate)));
-  amounts += time_left_text(bytes - static_cast<double>(progress.done), rate);
+  if (progress.checking > 0) {
+    amounts += fmt::format(", checking: {} of {}", amount(progress.checked), amount(progress.checking));
+  } else {
+    rate_.add(progress.done);
+    const double rate = rate_.per_second();
+    if (rate > 0) amounts += fmt::format(", {}/s", amount(static_cast<uint64_t>(rate)));
+    amounts += time_left_text(bytes - static_cast<double>(progress.done), rate);
+  }
   bar_.show(static_cast<double>(progress.done) / bytes, amounts);
 }
 

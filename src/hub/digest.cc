@@ -46,9 +46,10 @@ bool is_digest(std::string_view etag) {
          std::ranges::all_of(etag, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-std::string digest_like(std::string_view etag, const std::filesystem::path& file) {
+std::string digest_like(std::string_view etag, const std::filesystem::path& file,
+                        const std::function<void(size_t bytes)>& on_read) {
   if (!is_digest(etag)) return {};
-  if (etag.size() == kSha256Digits) return checkpoint::to_hex(checkpoint::sha256_of_file(file));
+  if (etag.size() == kSha256Digits) return checkpoint::to_hex(checkpoint::sha256_of_file(file, on_read));
   return git_sha1(file);
 }
 

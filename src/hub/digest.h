@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -11,8 +12,10 @@ namespace d3::hub {
 /// "blob SIZE\0" and the content (40 digits, files kept in git itself).
 bool is_digest(std::string_view etag);
 
-/// The file's digest of the kind that the ETag is, in lower case; empty when the ETag is none. Throws
-/// Error(kBadCheckpoint) when the file cannot be read.
-std::string digest_like(std::string_view etag, const std::filesystem::path& file);
+/// The file's digest of the kind that the ETag is, in lower case; empty when the ETag is none. `on_read`
+/// hears of the bytes of a large file as they are read. Throws Error(kBadCheckpoint) when the file cannot be
+/// read.
+std::string digest_like(std::string_view etag, const std::filesystem::path& file,
+                        const std::function<void(size_t bytes)>& on_read = {});
 
 }  // namespace d3::hub

@@ -8,11 +8,13 @@
 
 #include "hub/digest.h"
 #include "hub/file_lock.h"
+#include "hub/urls.h"
 
 namespace d3::hub {
 namespace {
 
 constexpr std::chrono::milliseconds kLockPoll{100};
+constexpr uint64_t kCheckStep = uint64_t{16} << 20;  ///< of a digest, between two reports
 
 /// The host gives whole files only: parts are of no use.
 class NoRanges : public std::exception {};
@@ -95,17 +97,14 @@ std::string Downloader::get_text(const std::string& url, size_t limit, int max_t
                       [&] { return connections_.front()->get_text(url, limit, name_.repo, name_.revision); });
 }
 
-std::string Downloader::url_of(const std::string& commit, const std::string& path) const {
-  return fmt::format("{}/{}/resolve/{}/{}", settings_.endpoint, name_.repo, commit, url_quoted(path, true));
-}
-
 void Downloader::complete(const std::string& commit, std::vector<RemoteFile>& files) {
   for_each(files.size(), [&](size_t item, Connection& connection) {
     RemoteFile& file = files[item];
     if (!file.etag.empty() && file.bytes) return;
     with_retries(settings_.max_tries, [&] {
-      const Answer answer = connection.send({.url = url_of(commit, file.path), .head = true},
-                                            [](const Answer&, std::span<const std::byte>) {});
+      const Answer answer =
+          connection.send({.url = file_url(settings_, name_, commit, file.path), .head = true},
+                          [](const Answer&, std::span<const std::byte>) {});
       check_status(answer, settings_, name_.repo, name_.revision);
       file.etag = etag_from_header(header(answer.endpoint_headers, "x-linked-etag"));
       if (file.etag.empty()) file.etag = etag_from_header(header(answer.headers, "etag"));
@@ -173,14 +172,14 @@ void Downloader::fetch(const std::string& commit, const std::vector<RemoteFile>&
 }
 
 void Downloader::fetch_small(const std::string& commit, const RemoteFile& file, Connection& connection) {
-  const std::string url = url_of(commit, file.path);
+  const std::string url = file_url(settings_, name_, commit, file.path);
   fetch_locked(file, [&](BlobFile& blob) {
     for (size_t part = 0; part < blob.parts(); ++part) fetch_part(blob, part, url, file, connection);
   });
 }
 
 void Downloader::fetch_large(const std::string& commit, const RemoteFile& file) {
-  const std::string url = url_of(commit, file.path);
+  const std::string url = file_url(settings_, name_, commit, file.path);
   const auto fetch_parts = [&](BlobFile& blob) {
     for_each(blob.parts(),
              [&](size_t part, Connection& connection) { fetch_part(blob, part, url, file, connection); });
@@ -218,7 +217,7 @@ void Downloader::fetch_locked(const RemoteFile& file, const std::function<void(B
   add_done(static_cast<int64_t>(blob.done()));
   for (;;) {
     fetch_parts(blob);
-    const std::string digest = digest_like(file.etag, blob.path());
+    const std::string digest = digest_of(blob, file);
     if (digest.empty() || digest == file.etag) break;
     const bool again = blob.resumed();  // the bytes of the earlier run may be at fault
     add_done(-static_cast<int64_t>(blob.done()));
@@ -230,6 +229,18 @@ void Downloader::fetch_locked(const RemoteFile& file, const std::function<void(B
     blob.restart();
   }
   blob.place();
+}
+
+std::string Downloader::digest_of(const BlobFile& blob, const RemoteFile& file) {
+  report_check(*file.bytes, 0);
+  uint64_t read = 0;
+  std::string digest = digest_like(file.etag, blob.path(), [&](size_t bytes) {
+    const uint64_t steps = read / kCheckStep;
+    read += bytes;
+    if (read / kCheckStep > steps) report_check(*file.bytes, read);
+  });
+  report_check(0, 0);
+  return digest;
 }
 
 void Downloader::fetch_part(BlobFile& blob, size_t part, const std::string& url, const RemoteFile& file,
@@ -295,14 +306,11 @@ void Downloader::add_done(int64_t bytes) {
   if (events_.progress) events_.progress(progress_);
 }
 
-std::string url_quoted(std::string_view text, bool keep_slash) {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       std::string_view("-_.~").find(c) != std::string_view::npos || (keep_slash && c == '/');
-    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return out;
+void Downloader::report_check(uint64_t checking, uint64_t checked) {
+  const std::lock_guard lock(report_mutex_);
+  progress_.checking = checking;
+  progress_.checked = checked;
+  if (events_.progress) events_.progress(progress_);
 }
 
 }  // namespace d3::hub

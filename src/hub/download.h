@@ -38,7 +38,6 @@ class Downloader {
   void for_each(size_t items, const std::function<void(size_t item, Connection& connection)>& body);
   template <typename Try>
   auto with_retries(int max_tries, Try&& attempt);
-  std::string url_of(const std::string& commit, const std::string& path) const;
 
   std::vector<RemoteFile> missing_blobs(const std::vector<RemoteFile>& files) const;
   void check_space(const std::vector<RemoteFile>& missing) const;
@@ -51,8 +50,11 @@ class Downloader {
   void request_part(BlobFile& blob, size_t part, const std::string& url, const RemoteFile& file,
                     Connection& connection);
 
+  std::string digest_of(const BlobFile& blob, const RemoteFile& file);
+
   void notice(const std::string& line);
   void add_done(int64_t bytes);
+  void report_check(uint64_t checking, uint64_t checked);
 
   const ModelName& name_;
   const Settings& settings_;
@@ -66,8 +68,5 @@ class Downloader {
   PullProgress progress_;  ///< under report_mutex_
   std::atomic<uint64_t> fetched_{0};
 };
-
-/// A text as one part of a URL's path: what is not plain becomes %XX, a slash too unless it is kept.
-std::string url_quoted(std::string_view text, bool keep_slash);
 
 }  // namespace d3::hub

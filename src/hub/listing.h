@@ -17,6 +17,9 @@ struct RemoteFile {
   std::optional<uint64_t> bytes;
 };
 
+/// A listing's text is no longer.
+inline constexpr size_t kMaxListingBytes = size_t{32} << 20;
+
 struct Listing {
   std::string commit;  ///< 40 hexadecimal digits
   std::vector<RemoteFile> files;

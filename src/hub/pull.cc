@@ -11,11 +11,10 @@
 #include "hub/cache.h"
 #include "hub/download.h"
 #include "hub/listing.h"
+#include "hub/urls.h"
 
 namespace d3::hub {
 namespace {
-
-constexpr size_t kMaxListingBytes = size_t{32} << 20;
 
 /// The revision as the cache has it, when it is whole.
 std::optional<Pulled> in_cache(const ModelName& name, const ModelCache& cache) {
@@ -75,11 +74,10 @@ Pulled pull(const ModelName& name, const Settings& settings, const PullEvents& e
   const std::optional<Pulled> cached = in_cache(name, cache);
   if (cached && is_commit(name.revision)) return *cached;
   Downloader downloader(name, settings, events);
-  const std::string url = fmt::format("{}/api/models/{}/revision/{}?blobs=true", settings.endpoint, name.repo,
-                                      url_quoted(name.revision, false));
   std::optional<Listing> listing;
   try {
-    listing = parse_listing(downloader.get_text(url, kMaxListingBytes, cached ? 1 : settings.max_tries));
+    listing = parse_listing(
+        downloader.get_text(listing_url(settings, name), kMaxListingBytes, cached ? 1 : settings.max_tries));
   } catch (const Error& error) {
     if (!cached || !may_stand_in(error)) throw;
     if (events.notice)

@@ -16,6 +16,8 @@ struct PullProgress {
   uint64_t bytes = 0;        ///< of the files that were not in the cache
   uint64_t done = 0;         ///< of these, those that have come, in earlier runs too
   uint64_t done_before = 0;  ///< of these, those of earlier runs
+  uint64_t checking = 0;     ///< the size of a file that has come and whose digest is computed now; 0: none
+  uint64_t checked = 0;      ///< of these, the bytes that have been read
 };
 
 /// Called from the pulling threads, one at a time.

@@ -115,9 +115,10 @@ TEST_F(CliBatch, GoesOnAfterBeingKilled) {
   const std::string whole = content_of(path("whole"));
   for (const size_t share : {size_t{4}, size_t{2}}) {
     // Killed when so much of the output is there.
-    const std::string wait = "while [ \"$(stat -c %s " + path("out").string() +
-                             " 2>/dev/null || echo 0)\" -lt " + std::to_string(whole.size() / share) +
-                             " ]; do sleep 0.01; done; ";
+    const std::string wait =
+        test::wait_until("[ \"$(stat -c %s " + path("out").string() + " 2>/dev/null || echo 0)\" -ge " +
+                             std::to_string(whole.size() / share) + " ]",
+                         "$!");
     run_shell("$D3 batch " + checkpoint() + " --dtype float32 " + path("in").string() + " -o " +
               path("out").string() + " 2>/dev/null & " + wait + "kill -9 $!; wait $! 2>/dev/null");
     ASSERT_LT(content_of(path("out")).size(), whole.size());

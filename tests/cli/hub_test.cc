@@ -1,5 +1,7 @@
 // Models by name, as a user types them, from a hub on loopback.
 
+#include <sstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -119,6 +121,59 @@ TEST_F(CliHub, AFileThatMayNotGrowIsAnError) {
   EXPECT_THAT(result.err, HasSubstr("larger than a file may be"));
   EXPECT_EQ(run("$D3 pull org/model").exit_code, 0);
   EXPECT_EQ(run("$D3 inspect org/model --offline").exit_code, 0);
+}
+
+/// The state of a line of `d3 doctor`, and the text behind its name.
+std::string finding(const ProcessResult& result, const std::string& name) {
+  std::istringstream lines(result.out);
+  for (std::string line; std::getline(lines, line);)
+    if (line.substr(6).starts_with(name)) return line.substr(0, line.find(' ')) + ": " + line.substr(18);
+  return "(none)";
+}
+
+TEST_F(CliHub, DoctorAsksTheNetworkWhenItIsToldTo) {
+  EXPECT_EQ(run("HF_TOKEN=hf_secret $D3 doctor").exit_code, 0);
+  EXPECT_TRUE(hub_.requests().empty());
+  const std::string doctor = "$D3 doctor --network --model org/model";
+  const ProcessResult result = run("HF_TOKEN=hf_secret " + doctor);
+  EXPECT_EQ(result.exit_code, 0) << result.out;
+  EXPECT_THAT(finding(result, "hub"), MatchesRegex("ok: " + hub_.url() + " answers in [0-9.]+ s"));
+  EXPECT_EQ(finding(result, "token"), "ok: the hub knows it as tester's");
+  EXPECT_THAT(finding(result, "rate"), MatchesRegex("(ok|slow): .*([kMG]B/s over one connection|at once).*"));
+  EXPECT_THAT(result.out + result.err, testing::Not(HasSubstr("hf_secret")));
+  for (const test::HubRequest& request : hub_.requests())
+    EXPECT_EQ(request.authorization, request.storage ? "" : "Bearer hf_secret") << request.target;
+  EXPECT_FALSE(fs::exists(cache() / "models--org--model"));
+
+  const ProcessResult refused = run("HF_TOKEN=hf_old " + doctor);
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_EQ(finding(refused, "token"), "bad: the hub does not know it");
+  const ProcessResult anonymous = run(doctor);
+  EXPECT_EQ(anonymous.exit_code, 0) << anonymous.out;
+  EXPECT_EQ(finding(anonymous, "token"), "ok: none; only gated models need one");
+}
+
+TEST_F(CliHub, DoctorSaysWhyNothingCanBePulled) {
+  const ProcessResult away = run("HF_ENDPOINT=http://127.0.0.1:1 $D3 doctor --network");
+  EXPECT_EQ(away.exit_code, 1);
+  EXPECT_EQ(finding(away, "hub"), "bad: http://127.0.0.1:1 cannot be asked");
+  EXPECT_THAT(away.out, HasSubstr("127.0.0.1:1 does not answer"));
+  hub_.misbehave(
+      [](const test::HubRequest&, const std::string&) -> std::optional<test::LoopbackServer::Reply> {
+        return {{test::http_answer("503 Service Unavailable", "")}};
+      });
+  EXPECT_THAT(finding(run("$D3 doctor --network"), "hub"), HasSubstr("bad: "));
+  hub_.misbehave(nullptr);
+  const ProcessResult other = run("$D3 doctor --network --model org/other");
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_EQ(finding(other, "rate"), "bad: not known");
+  EXPECT_THAT(other.out, HasSubstr("there is no model org/other"));
+  const size_t requests = hub_.requests().size();
+  const ProcessResult offline = run("HF_HUB_OFFLINE=1 $D3 doctor --network");
+  EXPECT_EQ(offline.exit_code, 0);
+  EXPECT_EQ(finding(offline, "hub"), "slow: not asked: HF_HUB_OFFLINE is set");
+  EXPECT_EQ(run("$D3 doctor --model org/model").exit_code, 2);  // without --network it means nothing
+  EXPECT_EQ(hub_.requests().size(), requests);
 }
 
 TEST_F(CliHub, TwoProcessesAtOnce) {

@@ -4,12 +4,13 @@ import csv
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
 
 import server as servers
-from server import BIN, ROOT
+from server import BIN, ROOT, environment
 
 ADDRESS = "http://127.0.0.1:8000"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -47,6 +48,7 @@ NOT_RUN = {
     "tools/package": "the test `package` does",
     "tools/install_packages": "installs what building this has needed",
     "cmake --": "the test `install` does",
+    "d3 doctor --network": "asks a hub; `cli_hub_test` has one",
     "sudo": "wants root and changes the machine",
     "podman": "wants a network and a container runtime",
     "d3 bench MODEL": "stands for any model and measures for minutes",
@@ -91,6 +93,7 @@ def keys(text):
 @pytest.mark.parametrize("command, shown", list(examples("sh", "curl")))
 def test_curl(server, takes_images, tmp_path, command, shown):
     assert ADDRESS in command
+    shutil.copy(ROOT / "tests/data/media/short.mp4", tmp_path / "clip.mp4")
     result = subprocess.run(["sh", "-eu", "-c", without_not_run(command).replace(ADDRESS, server.url)],
                             cwd=tmp_path, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
@@ -121,14 +124,25 @@ def test_command(tmp_path, before, block):
         pytest.skip(next(why for start, why in NOT_RUN.items() if block.startswith(start)))
     write_shown_files(before, tmp_path)
     (tmp_path / "run").symlink_to(BIN / "d3")
-    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
     result = subprocess.run(["bash", "-euc", run], cwd=tmp_path, capture_output=True, text=True,
-                            env=environment)
+                            env=environment() | {"PATH": f"{BIN}:{os.environ['PATH']}"})
     assert result.returncode == 0, result.stderr
     if "answered.csv" in block:
         header, *rows = csv.reader((tmp_path / "answered.csv").read_text().splitlines())
         assert header == ["id", "text", "kind", "kind.probability", "tone", "tone.probability", "tone.score", "error"]
         assert [row[0] for row in rows] == ["17", "18"] and all(row[2] in ("refund", "help") for row in rows)
+
+
+@pytest.mark.parametrize("program, shown", list(examples("cpp", "int main")))
+def test_cpp(tmp_path, program, shown):
+    """Built as an embedder would, with the library beside the program; demo stands for models on the hub."""
+    library = BIN.parent / "src/library"
+    (tmp_path / "program.cc").write_text(program.replace('"d3-nano"', '"demo"'))
+    subprocess.run(["c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "program.cc", "-o", "program",
+                    f"-I{ROOT / 'include'}", f"-L{library}", f"-Wl,-rpath,{library}", "-ld3"], cwd=tmp_path, check=True)
+    result = subprocess.run(["./program"], cwd=tmp_path, capture_output=True, text=True, env=environment())
+    assert result.returncode == 0, result.stderr
+    assert re.fullmatch(r"(it|hr|true|false), [0-9.]+ %\n", result.stdout)
 
 
 def test_there_are_examples():

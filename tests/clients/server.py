@@ -14,6 +14,12 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXT = json.dumps({"state": "x", "questions": {"q": {"type": "noul"}}})
 
 
+def environment():
+    """The test's own, without a developer's configuration."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("D3_")}
+    return kept | {"XDG_CONFIG_HOME": "/nonexistent"}
+
+
 def make_checkpoint(directory):
     subprocess.run([BIN / "make_tiny", directory, "tiny"], check=True)
     return directory
@@ -31,10 +37,9 @@ class Reply(NamedTuple):
 
 class Server:
     def __init__(self, checkpoint, *options, port=0):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("D3_")}
         self.process = subprocess.Popen(
             [BIN / "d3", "serve", checkpoint, "--port", str(port), "--log-level", "warn", *options],
-            stdout=subprocess.PIPE, text=True, env=environment)
+            stdout=subprocess.PIPE, text=True, env=environment())
         line = self.process.stdout.readline()
         if "http://" not in line:
             raise RuntimeError(f"d3 serve ended with {self.process.wait()}")

@@ -133,6 +133,12 @@ TEST_F(PullTest, ReportsProgress) {
   EXPECT_TRUE(std::ranges::is_sorted(seen, {}, &PullProgress::done));
   EXPECT_EQ(seen.back().done, pulled.fetched);
   EXPECT_EQ(seen.back().bytes, pulled.fetched);
+  // The digest of each file is computed once all of it is there.
+  const uint64_t weights = hub_.files()["model.safetensors"].content.size();
+  EXPECT_TRUE(std::ranges::any_of(seen, [&](const PullProgress& progress) {
+    return progress.checking == weights && progress.done == progress.bytes;
+  }));
+  EXPECT_EQ(seen.back().checking, 0U);
 }
 
 TEST_F(PullTest, FetchesShards) {

@@ -20,9 +20,6 @@ using test::run_shell;
 using test::ServeProcess;
 using testing::HasSubstr;
 
-/// For loops in sh: ends it when the process has ended, also one that nobody has waited for.
-std::string stop_unless_runs(pid_t pid) { return "[ -e /proc/" + std::to_string(pid) + "/exe ] || exit 9"; }
-
 class ProcessAccess : public test::MicroCheckpointTest {
  protected:
   std::string file(const std::string& name) const { return (directory_.path() / name).string(); }
@@ -42,8 +39,8 @@ TEST_F(ProcessAccess, SpeaksTls) {
   ServeProcess server({checkpoint(), "--tls-cert", certificate, "--tls-key", key});
   EXPECT_THAT(server.url(), testing::StartsWith("https://127.0.0.1:"));
   const std::string curl = "curl -sS --cacert " + certificate + " ";
-  const ProcessResult ready = run_shell("until " + curl + "-f " + server.url() + "/health; do " +
-                                        stop_unless_runs(server.pid()) + "; sleep 0.05; done 2>/dev/null");
+  const ProcessResult ready = run_shell(
+      test::wait_until(curl + "-f " + server.url() + "/health 2>/dev/null", std::to_string(server.pid())));
   EXPECT_THAT(ready.out, HasSubstr("ok"));
   const ProcessResult asked = run_shell(
       curl + "-w '%{http_version} %{http_code}' -H 'content-type: application/json' --data-binary @- " +
@@ -141,13 +138,11 @@ TEST_F(ProcessAccess, SurvivesTheEndOfItsLogsReader) {
   std::ofstream(file("start")) << "echo $$ > " << file("pid") << "; exec $D3 serve --port " << port << ' '
                                << checkpoint() << '\n';
   const ProcessResult result =
-      run_shell("sh " + file("start") +
-                " 2>&1 >/dev/null | head -n 1 >/dev/null & "
-                "until curl -s -f -o /dev/null " +
-                url + "/health; do [ ! -s " + file("pid") + " ] || kill -0 $(cat " + file("pid") +
-                ") || exit 9; sleep 0.05; done; "
-                "for i in 1 2 3 4 5; do curl -s -o /dev/null -w '%{http_code} ' " +
-                url + "/live; done; kill $(cat " + file("pid") + ")");
+      run_shell("sh " + file("start") + " 2>&1 >/dev/null | head -n 1 >/dev/null & " +
+                test::wait_until(test::answers(url + "/health"),
+                                 "$(grep . " + file("pid") + " 2>/dev/null || echo $$)") +
+                "for i in 1 2 3 4 5; do curl -s -o /dev/null -w '%{http_code} ' " + url +
+                "/live; done; kill $(cat " + file("pid") + ")");
   EXPECT_EQ(result.out, "200 200 200 200 200 ") << result.err;
 }
 

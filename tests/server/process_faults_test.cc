@@ -42,10 +42,9 @@ class ProcessFaults : public test::MicroCheckpointTest {
     const std::string port = std::to_string(test::free_port());
     const std::string url = "http://127.0.0.1:" + port;
     return run_shell("(" + prepare + " exec $D3 serve --port " + port + " " + checkpoint() + " " + redirect +
-                     ") & pid=$!; until curl -s -f -o /dev/null " + url +
-                     "/health; do kill -0 $pid 2>/dev/null || exit 9; sleep 0.05; done; "
-                     "for i in 1 2 3 4 5; do curl -s -o /dev/null -w '%{http_code} ' " +
-                     url + "/version; done; kill $pid; wait $pid");
+                     ") & pid=$!; " + test::wait_until(test::answers(url + "/health"), "$pid") +
+                     "for i in 1 2 3 4 5; do curl -s -o /dev/null -w '%{http_code} ' " + url +
+                     "/version; done; kill $pid; wait $pid");
   }
 };
 

@@ -158,15 +158,13 @@ TEST_F(Process, KeysComeFromTheEnvironmentToo) {
   HttpClient client(server.port());
   EXPECT_EQ(client.post(kPath, ask(0)).status, 401);
   EXPECT_EQ(client.post(kPath, ask(0), "authorization: Bearer two\r\n").status, 200);
-  const ProcessResult env = run_shell(
-      "D3_API_KEY=secret $D3 serve --port 0 --log-level off " + checkpoint() +
-      " > port & trap 'kill $!' EXIT; while [ ! -s port ]; do kill -0 $! || exit 9; sleep 0.05; done; "
-      "url=$(sed 's/.*http/http/' port); rm port; "
-      "curl -s -o /dev/null -w '%{http_code} ' $url/v1/models; "
-      "until [ \"$(curl -s -o /dev/null -w '%{http_code}' $url/health)\" = 200 ]; do kill -0 $! || exit 9; "
-      "sleep 0.05; "
-      "done; "
-      "curl -s -o /dev/null -w '%{http_code}' -H 'authorization: Bearer secret' $url/v1/models");
+  const ProcessResult env =
+      run_shell("D3_API_KEY=secret $D3 serve --port 0 --log-level off " + checkpoint() +
+                " > port & trap 'kill $!' EXIT; " + test::wait_until("[ -s port ]", "$!") +
+                "url=$(sed 's/.*http/http/' port); rm port; "
+                "curl -s -o /dev/null -w '%{http_code} ' $url/v1/models; " +
+                test::wait_until(test::answers("$url/health"), "$!") +
+                "curl -s -o /dev/null -w '%{http_code}' -H 'authorization: Bearer secret' $url/v1/models");
   EXPECT_EQ(env.out, "401 200") << env.err;
 }
 

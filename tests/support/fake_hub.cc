@@ -132,6 +132,10 @@ std::string FakeHub::good_answer(const HubRequest& request) const {
     return http_answer("200 OK", listing());
   if (target.starts_with(std::string("/api/models/") + kRepo + "/revision/"))
     return http_answer("404 Not Found", "{}", "X-Error-Code: RevisionNotFound\r\n");
+  if (target == "/api/whoami-v2" && request.authorization == "Bearer hf_secret")
+    return http_answer("200 OK", R"({"type":"user","name":"tester"})");
+  if (target == "/api/whoami-v2")
+    return http_answer("401 Unauthorized", R"({"error":"Invalid credentials in Authorization header"})");
   const std::string prefix = std::string("/") + kRepo + "/resolve/" + kCommit + "/";
   if (target.starts_with(prefix)) return resolve(request, target.substr(prefix.size()));
   return http_answer("404 Not Found", "{}", "X-Error-Code: RepoNotFound\r\n");

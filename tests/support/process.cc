@@ -55,6 +55,13 @@ ProcessResult run_shell(const std::string& command, const std::string& input) {
   return {.exit_code = exit_code(status), .out = content_of(file("out")), .err = content_of(file("err"))};
 }
 
+std::string wait_until(const std::string& condition, const std::string& pid) {
+  // Not `kill -0`: a process that nobody has waited for takes signals when it has ended.
+  return "until " + condition + "; do [ -e /proc/" + pid + "/exe ] || exit 9; sleep 0.05; done; ";
+}
+
+std::string answers(const std::string& url) { return "curl -s -f -o /dev/null " + url; }
+
 uint16_t free_port() {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};

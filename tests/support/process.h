@@ -19,6 +19,12 @@ struct ProcessResult {
 /// The environment has none of the variables that d3 and Hugging Face's client read.
 ProcessResult run_shell(const std::string& command, const std::string& input = {});
 
+/// A part of a command line of sh: waits until the condition holds, another of its commands, and ends the
+/// shell with 9 when the process does not run any more. `pid` may be `$!`.
+std::string wait_until(const std::string& condition, const std::string& pid);
+/// The condition that GET URL is answered with 200.
+std::string answers(const std::string& url);
+
 /// A port that nothing listens on.
 uint16_t free_port();
 
