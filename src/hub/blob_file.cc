@@ -128,10 +128,9 @@ std::optional<Journal> BlobFile::earlier() const {
     return parse_journal(read_file(journal_path_, kHeader + kMaxParts * kNumber), bytes_);
   if (there != bytes_ || bytes_ == 0) return std::nullopt;
   // place() was stopped between its steps: all has come. (If not, the digest shows it.)
-  Journal whole{.bytes = bytes_, .part_bytes = part_bytes_, .done = {}};
-  for (size_t part = 0; part < part_count(bytes_, part_bytes_); ++part)
-    whole.done.push_back(part_length(bytes_, part_bytes_, part));
-  return whole;
+  std::vector<uint64_t> lengths(part_count(bytes_, part_bytes_), part_bytes_);
+  lengths.back() = part_length(bytes_, part_bytes_, lengths.size() - 1);
+  return Journal{.bytes = bytes_, .part_bytes = part_bytes_, .done = std::move(lengths)};
 }
 
 void BlobFile::open(bool resume) {
