@@ -10,7 +10,7 @@ HEAD, ROTARY, DELTA = 256, 64, 128
 
 
 class Config:
-    vocab = 3584
+    vocab = 4096
     hidden, inter, heads, delta_values = 128, 256, 2, 2
     layers = "LFFF"                         # linear and full attention
     vision, vision_inter, vision_depth, vision_heads = 128, 256, 2, 2
@@ -134,6 +134,8 @@ class Vision(nn.Module):
         super().__init__()
         w = c.vision
         self.patch = nn.Linear(1536, w)
+        with torch.no_grad():
+            self.patch.weight[:5 * w // 8] = _smooth_filters(5 * w // 8, w // 4)
         self.position = nn.Parameter(torch.randn(c.coarse * c.coarse, w) * 0.02)
         self.blocks = nn.ModuleList(VisionBlock(c) for _ in range(c.vision_depth))
         self.merger_norm = nn.LayerNorm(w, 1e-6)
@@ -164,6 +166,17 @@ class Vision(nn.Module):
         return self.fc2(F.gelu(self.fc1(x)))
 
 
+def _smooth_filters(count, moving):
+    """[count, 1536]: slow waves over the patch, the first `moving` of them the difference of the two frames: what changes
+    between frames, which is little of what a patch holds, is there from the start."""
+    read = _resample(4, 16)
+    waves = torch.einsum("yb,xc,ndbc->ndyx", read, read, torch.randn(count, 3, 4, 4))
+    second = torch.ones(count, 1, 1, 1)
+    second[:moving] = -1
+    filters = torch.stack([waves, second * waves], 2).reshape(count, 1536)
+    return 0.1 * filters / filters.norm(dim=1, keepdim=True)
+
+
 def _resample(count, size):
     """[size, count]: linear interpolation of `count` values to `size` places, ends on ends."""
     at = torch.linspace(0, count - 1, size)
@@ -184,10 +197,11 @@ class Model(nn.Module):
         self.norm, self.readout = nn.Parameter(torch.zeros(c.hidden)), nn.Parameter(torch.zeros(codes, c.hidden))
         self.vision = Vision(c)
         # Only training has these: they tell the early layers what state, question and options mean, which code stands
-        # before an option, what the last token should know before it looks for the option, and whether a yes/no
-        # question's state is what it asks for.
+        # before an option, what the last token should know before it looks for the option, whether a yes/no question's
+        # state is what it asks for, what a picture shows as a whole, and how much of each of its blocks which shape covers.
         self.hint, self.hint_code = nn.Linear(c.hidden, concepts), nn.Linear(c.hidden, 8)
         self.hint_match, self.hint_seen = nn.Linear(c.hidden, 1), nn.Linear(c.hidden, concepts)
+        self.hint_cover, self.hint_shape = nn.Linear(c.hidden, 2), nn.Linear(c.hidden, 5)
 
     def rotary(self, positions):
         """positions [3, B, T] -> cos, sin [B, T, ROTARY/2], the axes interleaved in the mrope's way."""

@@ -7,7 +7,7 @@ import numpy as np
 
 import words as W
 
-SIDE, CLIP_SIDE, CLIP_FRAMES = 256, 64, 4
+BLOCK = 32
 
 
 @dataclass
@@ -17,6 +17,7 @@ class Scene:
     count: str             # "1".."5"
     motion: str            # still, left, right, up, down; still in pictures
     frames: np.ndarray     # [frames, side, side, 3] uint8; one frame for a picture
+    cover: np.ndarray      # [frames, blocks] float32: the part of each block of 32 x 32 pixels that shapes cover
 
 
 def _shade(rng, name):
@@ -64,30 +65,37 @@ def _finish(rng, image):
     return np.clip(image + noise, 0, 255).astype(np.uint8)
 
 
-def picture(rng, side=SIDE):
+def _cover(mask):
+    side = len(mask) // BLOCK
+    return mask.reshape(side, BLOCK, side, BLOCK).mean((1, 3), dtype=np.float32).reshape(-1)
+
+
+def picture(rng, side=256):
     colour, other = rng.sample(sorted(W.COLOURS), 2)
     shape, count = rng.choice(sorted(W.SHAPES)), rng.randint(1, 5)
-    image, ink = _canvas(rng, colour, side), _shade(rng, other)
-    for x, y, radius in _places(rng, count, side, 28 * side / 256, 34 * side / 256):
-        image[_mask(shape, side, x, y, radius, rng.uniform(-0.2, 0.2))] = ink
-    return Scene(colour, shape, str(count), "still", _finish(rng, image)[None])
+    image, ink, covered = _canvas(rng, colour, side), _shade(rng, other), np.zeros((side, side), bool)
+    for x, y, radius in _places(rng, count, side, side / 8, side / 6.6):
+        covered |= _mask(shape, side, x, y, radius, rng.uniform(-0.2, 0.2))
+    image[covered] = ink
+    return Scene(colour, shape, str(count), "still", _finish(rng, image)[None], _cover(covered)[None])
 
 
-def clip(rng, side=CLIP_SIDE, frames=CLIP_FRAMES):
+def clip(rng, side=96, frames=4):
     colour, other = rng.sample(sorted(W.COLOURS), 2)
     shape, motion = rng.choice(sorted(W.SHAPES)), rng.choice(["still", "still", "left", "right", "up", "down"])
-    ink, radius = _shade(rng, other), rng.uniform(9, 14) * side / 64
+    ink, radius = _shade(rng, other), rng.uniform(0.14, 0.21) * side
     dx, dy = dict(still=(0, 0), left=(-1, 0), right=(1, 0), up=(0, -1), down=(0, 1))[motion]
-    step = rng.uniform(6, 11) * side / 64
-    travel = step * (frames - 1)
+    travel = rng.uniform(0.35, 0.55) * side
     free = lambda d: rng.uniform(radius + max(0, -d) * travel, side - radius - max(0, d) * travel)
     x, y = free(dx), free(dy)
-    canvas, angle, images = _canvas(rng, colour, side), rng.uniform(-0.2, 0.2), []
+    canvas, angle, images, covers = _canvas(rng, colour, side), rng.uniform(-0.2, 0.2), [], []
     for i in range(frames):
-        image = canvas.copy()
-        image[_mask(shape, side, x + dx * step * i, y + dy * step * i, radius, angle)] = ink
+        gone = travel * i / (frames - 1)
+        image, covered = canvas.copy(), _mask(shape, side, x + dx * gone, y + dy * gone, radius, angle)
+        image[covered] = ink
         images.append(_finish(rng, image))
-    return Scene(colour, shape, "1", motion, np.stack(images))
+        covers.append(_cover(covered))
+    return Scene(colour, shape, "1", motion, np.stack(images), np.stack(covers))
 
 
 def patches(frames):

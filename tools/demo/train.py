@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains the demo model on questions it makes itself, and keeps its state in a folder; export.py writes the checkpoint from it.
 
-    train.py WORK_DIR [--steps N] [--media-steps N] [--seed N]
+    train.py WORK_DIR [--steps N] [--seed N] [--threads N]
 
 WORK_DIR keeps the tokenizer, the log (log.txt, a line every 50 steps, held-out accuracy every 250) and the training
 state, written every three minutes: the same command goes on after an interruption. The questions of step n depend on
@@ -22,15 +22,18 @@ from tokenizers import Tokenizer
 import pictures as P
 import prompt
 import questions as Q
+import words as W
 from model import Config, Model
 
 TEXT_BATCH, PICTURES, CLIPS = 48, 12, 16
 PICTURE_QUESTIONS, CLIP_QUESTIONS = 2, 2
 # Share of the tasks in a text batch; what is not named has 1.
-WEIGHTS = dict(topic=1.5, work=1.2, intent=1.4, record=1.0, yes_record=1.2, yes_topic=1.2, yes_intent=1.2, word=1.5)
+WEIGHTS = dict(topic=1.5, work=1.2, intent=1.4, sentiment=1.3, yes_record=1.2, yes_topic=1.2, yes_intent=1.3, score_mood=1.4, word=2.0)
 SMOOTHING = 0.02
 ASIDE = 0.3          # weight of what only training asks of the inner layers
-SEEN = [i for i, name in enumerate(Q.CONCEPTS) if name.split(":")[0] in ("colour", "shape", "count", "motion")]
+# What a picture or a clip shows as a whole, as the concepts of each of these groups.
+SEEN = {group: [Q.CONCEPT_ID[f"{group}:{k}"] for k in names]
+        for group, names in dict(colour=W.COLOURS, shape=W.SHAPES, count=W.NUMBERS, motion=W.MOTIONS).items()}
 
 
 class Reader:
@@ -102,7 +105,13 @@ class Reader:
 def scene_batch(reader, maker, kind, count, per):
     """Several questions on each of `count` drawings; the drawings' patches come first, once for all questions."""
     rng = maker.rng
-    scenes = [(P.picture if kind == "image" else P.clip)(rng) for _ in range(count)]
+    if kind == "image":
+        side = rng.choice([256, 256, 256, 256, 384])
+        scenes = [P.picture(rng, side) for _ in range(count * 256 // side)]
+    else:
+        length = rng.choice([4, 4, 6, 8])
+        side = rng.choice([96, 128, 160]) if length == 4 else 96
+        scenes = [P.clip(rng, side, length) for _ in range(count)]
     tasks = Q.IMAGE_TASKS if kind == "image" else Q.VIDEO_TASKS
     rows, owner = [], []
     for i, scene in enumerate(scenes):
@@ -115,11 +124,11 @@ def scene_batch(reader, maker, kind, count, per):
     batch["patches"] = torch.from_numpy(np.stack([P.patches(f) for f in frames]))
     batch["pairs"], batch["side"] = len(frames[0]) // 2, frames[0].shape[1] // 16
     batch["owner"] = torch.tensor(owner)
-    seen = torch.zeros(len(scenes), len(Q.CONCEPTS))
-    for i, s in enumerate(scenes):
-        for c in (f"colour:{s.colour}", f"shape:{s.shape}", f"count:{s.count}", f"motion:{s.motion}"):
-            seen[i, Q.CONCEPT_ID[c]] = 1
-    batch["seen"] = seen
+    batch["seen"] = {group: torch.tensor([of.index(Q.CONCEPT_ID[f"{group}:{getattr(s, group)}"]) for s in scenes]) for group, of in SEEN.items()}
+    cover = np.stack([np.concatenate([s.cover, s.cover]) if len(s.cover) == 1 else s.cover for s in scenes])
+    cover = torch.from_numpy(cover).view(len(scenes), batch["pairs"], 2, -1).transpose(2, 3).reshape(len(scenes), -1, 2)
+    shape = torch.tensor([sorted(W.SHAPES).index(s.shape) for s in scenes])
+    batch["cover"], batch["shape"] = cover, torch.where(cover.mean(2) > 0.1, shape[:, None], len(W.SHAPES))
     batch["places"] = (batch["ids"] == reader.image) | (batch["ids"] == reader.video)
     return batch
 
@@ -134,14 +143,12 @@ def text_batches(reader, maker, count, size):
     return out
 
 
-def step_batches(reader, seed, media_from):
-    """The batches of training in rounds of eight: five of texts, the rest of media; from step `media_from` on two of texts."""
+def step_batches(reader, seed):
+    """The batches of training in rounds of eight: four of texts, three of pictures and one of clips."""
     def round_of(number):
         maker = Q.Maker(False, f"{seed} {number}")
-        pictures, clips = (5, 1) if 8 * number >= media_from else (2, 1)
-        texts = text_batches(reader, maker, 8 - pictures - clips, TEXT_BATCH)
-        media = [("image", PICTURES, PICTURE_QUESTIONS)] * pictures + [("video", CLIPS, CLIP_QUESTIONS)] * clips
-        out = texts + [scene_batch(reader, maker, *m) for m in media]
+        media = [("image", PICTURES, PICTURE_QUESTIONS)] * 3 + [("video", CLIPS, CLIP_QUESTIONS)]
+        out = text_batches(reader, maker, 4, TEXT_BATCH) + [scene_batch(reader, maker, *m) for m in media]
         maker.rng.shuffle(out)
         return out
     return round_of
@@ -153,7 +160,7 @@ def run(model, batch):
         n, side = len(batch["patches"]), batch["side"]
         features = model.vision(batch["patches"].view(n * batch["pairs"], side * side, 1536), side, side)
         features = features.view(n, -1, features.shape[-1])
-        batch["mean"] = features.mean(1)
+        batch["features"] = features
         features = features[batch["owner"]].reshape(-1, features.shape[-1])
     return model(batch["ids"], batch["lengths"], batch["positions"], features, batch.get("places"))
 
@@ -179,8 +186,12 @@ def losses(model, batch):
         found=F.cross_entropy(model.hint(last), batch["found"]),
         match=F.binary_cross_entropy_with_logits(model.hint_match(at(late, asked))[:, 0], asked[:, 2].float()) if len(asked) else none,
         point=-torch.log(attention[pick, batch["targets"][pick]] + 1e-5).mean() if pick.any() else none)
-    if "mean" in batch:
-        aside["seen"] = 10 * F.binary_cross_entropy_with_logits(model.hint_seen(batch["mean"])[:, SEEN], batch["seen"][:, SEEN])
+    if "features" in batch:
+        features = batch["features"]
+        seen = model.hint_seen(features.mean(1))
+        aside["seen"] = sum(F.cross_entropy(seen[:, of], batch["seen"][group]) for group, of in SEEN.items())
+        aside["cover"] = 10 * F.mse_loss(model.hint_cover(features), batch["cover"])
+        aside["shape"] = F.cross_entropy(model.hint_shape(features).flatten(0, 1), batch["shape"].flatten())
     return (1 - SMOOTHING) * main + SMOOTHING * even, aside, (logits.argmax(1) == batch["answers"]).float().mean().item()
 
 
@@ -261,7 +272,7 @@ def make_tokenizer(work):
         q = maker.make(maker.rng.choice(Q.TEXT_TASKS + ["word", "word", "word"]))
         texts += [f"State:\n{prompt.describe(q.state)}", f"\n\nQuestion:\n{q.instructions}", "\n\nOptions:\n"]
         texts += [f"{o}\n" for o in prompt.option_texts(q.kind, q.criteria)]
-    scene = P.Scene("red", "circle", "1", "left", None)
+    scene = P.Scene("red", "circle", "1", "left", None, None)
     for _ in range(4000):
         q = maker.make(maker.rng.choice(Q.IMAGE_TASKS + Q.VIDEO_TASKS), scene)
         texts += [f"{q.instructions}\n\n", "<0.2 seconds>", "(empty)", "A:"] + [f"{o}\n" for o in prompt.option_texts(q.kind, q.criteria)]
@@ -271,21 +282,19 @@ def make_tokenizer(work):
     (work / "tokenizer" / "codes.json").write_text(json.dumps(codes))
 
 
-def rate(step, steps, media_steps):
-    """Warm up, stay, and fall to zero over the last third; then once more, lower, for the media."""
-    if step >= steps:
-        return 0.5 * (steps + media_steps - step) / media_steps
-    return min(1.0, (step + 1) / 100) * min(1.0, (steps - step) / (steps / 3))
+def rate(step, steps):
+    """Warm up, stay, and fall to zero over the last half."""
+    return min(1.0, (step + 1) / 100) * min(1.0, (steps - step) / (steps / 2))
 
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("work", type=Path)
-    ap.add_argument("--steps", type=int, default=6000)
-    ap.add_argument("--media-steps", type=int, default=600, help="after those, mostly of pictures (default 600)")
+    ap.add_argument("--steps", type=int, default=5600)
     ap.add_argument("--seed", type=int, default=1)
+    ap.add_argument("--threads", type=int, default=2)
     a = ap.parse_args()
-    torch.set_num_threads(2)
+    torch.set_num_threads(a.threads)
     torch.set_flush_denormal(True)
     torch.manual_seed(a.seed)
     a.work.mkdir(parents=True, exist_ok=True)
@@ -302,10 +311,10 @@ def main():
         step, spent = saved["step"], saved["spent"]
     log = open(a.work / "log.txt", "a", buffering=1)
     say = lambda text: (log.write(text + "\n"), print(text, flush=True))
-    say(f"# {sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, from step {step} to {a.steps} + {a.media_steps}")
+    say(f"# {sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, from step {step} to {a.steps}")
     full = [[0.02], [3e-3]]
     validation = held_out(reader, a.seed, 40)
-    rounds, pending, seen, saved_at, began = step_batches(reader, a.seed, a.steps), [], defaultdict(list), time.time(), time.time()
+    rounds, pending, seen, saved_at, began = step_batches(reader, a.seed), [], defaultdict(list), time.time(), time.time()
     if step % 8:
         pending = rounds(step // 8)[step % 8:]
 
@@ -314,13 +323,13 @@ def main():
                         spent=spent + time.time() - began), a.work / "state.tmp")
         (a.work / "state.tmp").replace(a.work / "state.pt")
 
-    while step < a.steps + a.media_steps:
+    while step < a.steps:
         if not pending:
             pending = rounds(step // 8)
         batch = pending.pop(0)
         for o, rates in zip(opts, full):
             for g, r in zip(o.param_groups, rates):
-                g["lr"] = r * rate(step, a.steps, a.media_steps)
+                g["lr"] = r * rate(step, a.steps)
         main, aside, accuracy = losses(model, batch)
         loss = main + ASIDE * sum(aside.values())
         for o in opts:
