@@ -28,6 +28,7 @@ void print(const std::string& text) {
 
 d3::cpu::Arithmetic arithmetic_from(const std::string& name) {
   if (name == "float32") return d3::cpu::Arithmetic::kFloat32;
+  if (name == "float16") return d3::cpu::Arithmetic::kFloat16;
   return name == "bfloat16" ? d3::cpu::Arithmetic::kBfloat16 : d3::cpu::Arithmetic::kAuto;
 }
 
@@ -45,7 +46,8 @@ int main(int argc, char** argv) {
   CLI::App app{"Times the forward pass against the machine's own product rate."};
   app.add_option("checkpoint", directory)->required();
   app.add_option("--dtype", dtype)->check(CLI::IsMember({"float32", "bfloat16", "int8"}));
-  app.add_option("--arithmetic", arithmetic)->check(CLI::IsMember({"auto", "bfloat16", "float32"}));
+  app.add_option("--arithmetic", arithmetic)
+      ->check(CLI::IsMember({"auto", "bfloat16", "float16", "float32"}));
   app.add_option("--threads", threads);
   app.add_option("--tokens", lengths)->delimiter(',');
   app.add_option("--rounds", rounds);

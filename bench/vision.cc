@@ -79,7 +79,8 @@ int main(int argc, char** argv) {
   CLI::App app{"Times the vision tower against the machine's own product rate."};
   app.add_option("checkpoint", directory)->required();
   app.add_option("--dtype", dtype)->check(CLI::IsMember({"float32", "bfloat16", "int8"}));
-  app.add_option("--arithmetic", arithmetic)->check(CLI::IsMember({"auto", "bfloat16", "float32"}));
+  app.add_option("--arithmetic", arithmetic)
+      ->check(CLI::IsMember({"auto", "bfloat16", "float16", "float32"}));
   app.add_option("--threads", threads);
   app.add_option("--height", height);
   app.add_option("--width", width);
@@ -94,9 +95,9 @@ int main(int argc, char** argv) {
   d3::cpu::ExecutorOptions options;
   options.dtype = *d3::cpu::dtype_from_name(dtype);
   options.threads = threads;
-  if (arithmetic != "auto")
-    options.arithmetic =
-        arithmetic == "float32" ? d3::cpu::Arithmetic::kFloat32 : d3::cpu::Arithmetic::kBfloat16;
+  if (arithmetic == "float32") options.arithmetic = d3::cpu::Arithmetic::kFloat32;
+  if (arithmetic == "float16") options.arithmetic = d3::cpu::Arithmetic::kFloat16;
+  if (arithmetic == "bfloat16") options.arithmetic = d3::cpu::Arithmetic::kBfloat16;
   const auto packing = Clock::now();
   const auto executor = d3::cpu::make_executor(checkpoint, options);
   std::printf("pack %.3f s, %s\n", seconds_since(packing), dtype.c_str());

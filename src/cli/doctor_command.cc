@@ -80,14 +80,18 @@ Finding kernels(const Context& context) {
 Finding arithmetic(const Context& context) {
   cpu::Machine machine(cpu::select_kernel_table(context.cpu_target), 1);
   const cpu::Bf16Rates rates = cpu::measure_bf16_rates(machine);
-  const bool int8 = cpu::int8_products_are_exact(machine);
+  const bool int8 = cpu::has_int8_products(machine.kernels) || cpu::int8_products_are_exact(machine);
   Finding finding{
       .name = "arithmetic",
-      .value = fmt::format("a thread multiplies {:.0f} GFLOP/s in bfloat16, {:.0f} in float32; int8 {}",
-                           rates.bfloat16 / 1e9, rates.float32 / 1e9, int8 ? "is there" : "is not")};
+      .value = fmt::format(
+          "a thread multiplies {:.0f} GFLOP/s in bfloat16, {:.0f} in float16, {:.0f} in float32; "
+          "int8 {}",
+          rates.bfloat16 / 1e9, rates.float16 / 1e9, rates.float32 / 1e9, int8 ? "is there" : "is not")};
   if (!int8) {
     finding.state = State::kSlow;
     finding.note = "without VNNI there is no exact int8: --dtype int8 is refused or slow";
+  } else if (rates.float16 > std::max(rates.bfloat16, rates.float32)) {
+    finding.note = "bfloat16 weights are multiplied in float16, which is fastest here and about as exact";
   } else if (rates.float32 > rates.bfloat16) {
     finding.note = "bfloat16 weights are multiplied in float32, which is faster here and exact";
   }

@@ -1,9 +1,10 @@
 #include "cpu/arithmetic.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstdint>
-#include <limits>
+#include <memory>
 #include <vector>
 
 namespace d3::cpu {
@@ -14,47 +15,111 @@ constexpr int kIn = 1024;
 constexpr int kOut = 128;
 constexpr int kRounds = 5;
 
-template <typename Product>
-double seconds(const Product& product) {
-  const auto start = std::chrono::steady_clock::now();
-  product();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
+/// A product of kRows rows of kIn inputs, kOut columns of weights; run() runs it on one thread.
+class Candidate {
+ public:
+  virtual ~Candidate() = default;
+  virtual void run() = 0;
+
+  /// Runs it once more and keeps the best rate.
+  void time() {
+    const auto start = std::chrono::steady_clock::now();
+    run();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    rate_ = std::max(rate_, 2.0 * kRows * kIn * kOut / seconds);
+  }
+  double rate() const { return rate_; }
+
+ private:
+  double rate_ = 0;
+};
+
+/// The weights of all candidates.
+struct Weights {
+  std::vector<Bf16> values = std::vector<Bf16>(static_cast<size_t>(kIn) * kOut, to_bf16(0.5F));
+  std::vector<const Bf16*> columns;
+
+  Weights() {
+    for (int column = 0; column < kOut; ++column)
+      columns.push_back(values.data() + static_cast<ptrdiff_t>(column) * kIn);
+  }
+};
+
+class WidenedCandidate : public Candidate {
+ public:
+  WidenedCandidate(const WidenedKernels& kernels, const Weights& weights)
+      : kernels_(kernels),
+        weights_(weights),
+        rows_(TileRows::of(kRows, kernels.tile_rows)),
+        tiles_(static_cast<size_t>(rows_.tiles) * kernels.tile_words(kIn), std::bit_cast<uint32_t>(0.5F)) {}
+  void run() override {
+    kernels_.product(tiles_.data(), rows_, weights_.columns.data(), kIn, kOut, out_.data());
+  }
+
+ private:
+  const WidenedKernels& kernels_;
+  const Weights& weights_;
+  const TileRows rows_;
+  const std::vector<uint32_t> tiles_;
+  std::vector<float> out_ = std::vector<float>(static_cast<size_t>(kRows) * kOut);
+};
+
+class Float16Candidate : public Candidate {
+ public:
+  Float16Candidate(const PackedKernels& kernels, const Weights& weights)
+      : kernels_(kernels),
+        rows_(TileRows::of(kRows, kernels.tile_rows)),
+        tiles_(static_cast<size_t>(rows_.tiles) * kernels.tile_words(kIn), 0x38003800U),  // 0.5 twice
+        packed_(kernels.packed_bytes(kIn, kOut)) {
+    kernels_.pack_columns(weights.columns.data(), kIn, kOut, packed_.data());
+  }
+  void run() override {
+    kernels_.product(tiles_.data(), rows_, packed_.data(), kIn, kOut, false, out_.data());
+  }
+
+ private:
+  const PackedKernels& kernels_;
+  const TileRows rows_;
+  const std::vector<uint32_t> tiles_;
+  AlignedBuffer packed_;
+  std::vector<float> out_ = std::vector<float>(static_cast<size_t>(kRows) * kOut);
+};
+
+class Bfloat16Candidate : public Candidate {
+ public:
+  Bfloat16Candidate(MatmulCache& products, const Weights& weights)
+      : product_(products.get({ProductType::kBfloat16, kRows, kIn, kOut, false})),
+        packed_(products.packed_bytes(ProductType::kBfloat16, kIn, kOut)) {
+    products.pack(ProductType::kBfloat16, kIn, kOut, true, kIn, weights.values.data(), packed_.data());
+  }
+  void run() override { product_.run(0, x_.data(), packed_.data(), out_.data()); }
+
+ private:
+  const Matmul& product_;
+  const std::vector<Bf16> x_ = std::vector<Bf16>(static_cast<size_t>(kRows) * kIn, to_bf16(0.5F));
+  std::vector<std::byte> packed_;
+  std::vector<float> out_ = std::vector<float>(static_cast<size_t>(kRows) * kOut);
+};
 
 }  // namespace
 
 Bf16Rates measure_bf16_rates(Machine& machine) {
-  const std::vector<Bf16> weights(static_cast<size_t>(kIn) * kOut, to_bf16(0.5F));
-  std::vector<float> out(static_cast<size_t>(kRows) * kOut);
-
-  const WidenedKernels& widened = machine.kernels.widened;
-  std::vector<const Bf16*> columns;
-  for (int column = 0; column < kOut; ++column)
-    columns.push_back(weights.data() + static_cast<ptrdiff_t>(column) * kIn);
-  const std::vector<float> tiles(static_cast<size_t>(kRows) * kIn, 0.5F);
-  const auto run_widened = [&] {
-    widened.product(tiles.data(), kRows, columns.data(), kIn, kOut, out.data());
-  };
-
-  const bool native = machine.products.supports(ProductType::kBfloat16);
-  const Matmul* product = nullptr;
-  std::vector<std::byte> packed;
-  const std::vector<Bf16> x(static_cast<size_t>(kRows) * kIn, to_bf16(0.5F));
-  if (native) {
-    product = &machine.products.get({ProductType::kBfloat16, kRows, kIn, kOut, false});
-    packed.resize(machine.products.packed_bytes(ProductType::kBfloat16, kIn, kOut));
-    machine.products.pack(ProductType::kBfloat16, kIn, kOut, true, kIn, weights.data(), packed.data());
-  }
-  const auto run_native = [&] { product->run(0, x.data(), packed.data(), out.data()); };
-
-  double widened_seconds = std::numeric_limits<double>::infinity();
-  double native_seconds = std::numeric_limits<double>::infinity();
+  const Weights weights;
+  std::unique_ptr<Candidate> bfloat16;
+  std::unique_ptr<Candidate> float16;
+  if (machine.products.supports(ProductType::kBfloat16))
+    bfloat16 = std::make_unique<Bfloat16Candidate>(machine.products, weights);
+  if (has_float16_products(machine.kernels))
+    float16 = std::make_unique<Float16Candidate>(machine.kernels.float16, weights);
+  WidenedCandidate float32(machine.kernels.widened, weights);
   for (int round = 0; round < kRounds; ++round) {
-    widened_seconds = std::min(widened_seconds, seconds(run_widened));
-    if (native) native_seconds = std::min(native_seconds, seconds(run_native));
+    if (bfloat16) bfloat16->time();
+    if (float16) float16->time();
+    float32.time();
   }
-  constexpr double kOperations = 2.0 * kRows * kIn * kOut;
-  return {.bfloat16 = kOperations / native_seconds, .float32 = kOperations / widened_seconds};
+  return {.bfloat16 = bfloat16 ? bfloat16->rate() : 0,
+          .float16 = float16 ? float16->rate() : 0,
+          .float32 = float32.rate()};
 }
 
 bool int8_products_are_exact(Machine& machine) {

@@ -5,9 +5,10 @@
 
 namespace d3::cpu {
 
-/// Rates of the two products of bf16 weights, on one thread, operations per second.
+/// Rates of the products of bf16 weights, on one thread, operations per second.
 struct Bf16Rates {
   double bfloat16 = 0;  ///< ProductType::kBfloat16; 0 where oneDNN has none for this CPU
+  double float16 = 0;   ///< ProductType::kFloat16; 0 where this CPU has none
   double float32 = 0;   ///< ProductType::kWidened
 };
 

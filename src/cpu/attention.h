@@ -42,10 +42,14 @@ struct AttentionRows {
 };
 inline constexpr int64_t kAttentionPadding = 128;
 
+/// Whether attention beside weights of that type multiplies in fp16, too.
+bool attends_in_float16(const KernelTable& kernels, ProductType type);
+
 template <typename T>
 class Attention {
  public:
-  explicit Attention(const AttentionShape& shape) : shape_(shape) {}
+  /// float16: products by KernelTable::float16, which the CPU must have; T is float.
+  explicit Attention(const AttentionShape& shape, bool float16 = false) : shape_(shape), float16_(float16) {}
 
   /// out = softmax(q kᵀ) v * gate for every sequence; parallel over sequences, key/value heads and tiles of
   /// queries.
@@ -73,10 +77,16 @@ class Attention {
   void plan(Machine& machine, std::span<const AttentionSequence> sequences);
   void pack_block(Machine& machine, const AttentionRows<T>& rows, const AttentionSequence& sequence,
                   const KeyBlock& block);
+  void make_products(Machine& machine);
+  size_t packed_bytes(Machine& machine, int k, int n) const;
   void run_tile(Machine& machine, const AttentionRows<T>& rows, const AttentionSequence& sequence,
                 const Tile& tile, int worker);
 
+  /// Rows of queries against the blocks they see: one tile's scratch and products.
+  class TileProducts;
+
   AttentionShape shape_;
+  bool float16_;
   std::vector<Tile> tiles_;
   std::vector<KeyBlock> blocks_;  // by sequence, then head, then position
   std::vector<size_t>

@@ -1,6 +1,6 @@
 #include "cpu/executor.h"
 
-#include <type_traits>
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -12,24 +12,28 @@
 namespace d3::cpu {
 namespace {
 
-/// T: the type of activations between products.
-template <typename T>
-ProductType product_type(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::kFloat32:
-      return ProductType::kFloat32;
-    case Dtype::kBfloat16:
-      return std::is_same_v<T, float> ? ProductType::kWidened : ProductType::kBfloat16;
-    case Dtype::kInt8:
-      return ProductType::kInt8;
+/// What multiplies weights of that dtype, where `arithmetic` is one of the three, not kAuto.
+ProductType product_type(const KernelTable& kernels, Dtype dtype, Arithmetic arithmetic) {
+  if (dtype == Dtype::kFloat32) return ProductType::kFloat32;
+  // Where bf16 products are the fastest there is AMX, and oneDNN has it for int8, too.
+  if (dtype == Dtype::kInt8)
+    return arithmetic != Arithmetic::kBfloat16 && has_int8_products(kernels) ? ProductType::kGroupedInt8
+                                                                             : ProductType::kInt8;
+  switch (arithmetic) {
+    case Arithmetic::kBfloat16:
+      return ProductType::kBfloat16;
+    case Arithmetic::kFloat16:
+      return ProductType::kFloat16;
+    case Arithmetic::kFloat32:
+    case Arithmetic::kAuto:
+      break;
   }
-  return ProductType::kFloat32;
+  return ProductType::kWidened;
 }
 
 /// With int8 the tower's products stay bf16: what they get wrong would enter every token of an image.
-template <typename T>
-ProductType vision_product_type(Dtype dtype) {
-  return product_type<T>(dtype == Dtype::kInt8 ? Dtype::kBfloat16 : dtype);
+ProductType vision_product_type(const KernelTable& kernels, Dtype dtype, Arithmetic arithmetic) {
+  return product_type(kernels, dtype == Dtype::kInt8 ? Dtype::kBfloat16 : dtype, arithmetic);
 }
 
 /// Reports a part of the loading as its share of the whole, from `first` on.
@@ -39,18 +43,20 @@ std::function<void(double)> part_of(const std::function<void(double)>& on_progre
   return [on_progress, first, share](double done) { on_progress(first + share * done); };
 }
 
+/// T: the type of activations between products.
 template <typename T>
 class CpuExecutor : public model::Executor {
  public:
   CpuExecutor(const checkpoint::Checkpoint& checkpoint, std::unique_ptr<Machine> machine,
-              const ExecutorOptions& options)
+              const ExecutorOptions& options, Arithmetic arithmetic)
       : dtype_(options.dtype),
         machine_(std::move(machine)),
-        text_model_(*machine_, checkpoint, product_type<T>(options.dtype),
+        text_model_(*machine_, checkpoint, product_type(machine_->kernels, options.dtype, arithmetic),
                     part_of(options.on_progress, 0, checkpoint.has_vision() ? kTextShare : 1)) {
     if (checkpoint.has_vision())
-      tower_ = std::make_unique<VisionTower<T>>(*machine_, checkpoint, vision_product_type<T>(options.dtype),
-                                                part_of(options.on_progress, kTextShare, 1 - kTextShare));
+      tower_ = std::make_unique<VisionTower<T>>(
+          *machine_, checkpoint, vision_product_type(machine_->kernels, options.dtype, arithmetic),
+          part_of(options.on_progress, kTextShare, 1 - kTextShare));
   }
 
   std::vector<float> run(const model::PackedBatch& batch) override {
@@ -96,14 +102,13 @@ class CpuExecutor : public model::Executor {
               std::string("this CPU has no ") + what + " products; float32 and bfloat16 run on every CPU");
 }
 
-/// Whether activations are rounded to bf16 between products.
-bool rounds_activations(Machine& machine, const ExecutorOptions& options) {
-  if (options.dtype == Dtype::kFloat32 || options.arithmetic == Arithmetic::kFloat32) return false;
-  if (options.arithmetic == Arithmetic::kBfloat16) return true;
-  // Beside int8 only attention multiplies activations: too little to choose by.
-  if (options.dtype == Dtype::kInt8) return machine.products.supports(ProductType::kBfloat16);
+/// The arithmetic asked for, or the fastest here.
+Arithmetic choose_arithmetic(Machine& machine, const ExecutorOptions& options) {
+  if (options.dtype == Dtype::kFloat32) return Arithmetic::kFloat32;
+  if (options.arithmetic != Arithmetic::kAuto) return options.arithmetic;
   const Bf16Rates rates = measure_bf16_rates(machine);
-  return rates.bfloat16 > rates.float32;
+  if (rates.float16 > std::max(rates.bfloat16, rates.float32)) return Arithmetic::kFloat16;
+  return rates.bfloat16 > rates.float32 ? Arithmetic::kBfloat16 : Arithmetic::kFloat32;
 }
 
 }  // namespace
@@ -134,11 +139,16 @@ std::unique_ptr<model::Executor> make_executor(const checkpoint::Checkpoint& che
                 "the CPU target cannot be changed after the first product of a process");
   auto machine = std::make_unique<Machine>(kernels, options.threads);
   use_one_thread_for_products();
-  if (options.dtype == Dtype::kInt8 && !int8_products_are_exact(*machine)) refuse("exact int8");
-  if (!rounds_activations(*machine, options))
-    return std::make_unique<CpuExecutor<float>>(checkpoint, std::move(machine), options);
+  const Arithmetic arithmetic = choose_arithmetic(*machine, options);
+  if (options.dtype == Dtype::kInt8 &&
+      product_type(kernels, options.dtype, arithmetic) == ProductType::kInt8 &&
+      !int8_products_are_exact(*machine))
+    refuse("exact int8");
+  if (arithmetic == Arithmetic::kFloat16 && !has_float16_products(machine->kernels)) refuse("float16");
+  if (arithmetic != Arithmetic::kBfloat16)
+    return std::make_unique<CpuExecutor<float>>(checkpoint, std::move(machine), options, arithmetic);
   if (!machine->products.supports(ProductType::kBfloat16)) refuse("bfloat16");
-  return std::make_unique<CpuExecutor<Bf16>>(checkpoint, std::move(machine), options);
+  return std::make_unique<CpuExecutor<Bf16>>(checkpoint, std::move(machine), options, arithmetic);
 }
 
 }  // namespace d3::cpu

@@ -21,16 +21,17 @@ std::string_view dtype_name(Dtype dtype);
 std::optional<Dtype> dtype_from_name(std::string_view name);
 
 /// What activations are rounded to before they are multiplied, where weights are bf16 or int8 (float32
-/// weights: float32 always). bfloat16 arithmetic is the faster one on CPUs with AMX or a full-rate
-/// vdpbf16ps, float32 arithmetic on all others and the more exact one.
-enum class Arithmetic { kAuto, kBfloat16, kFloat32 };
+/// weights: float32 always). bfloat16 arithmetic is the fastest one on CPUs with AMX; float16 (11 bits and
+/// short sums in fp16, where bfloat16 has 8 bits and sums in fp32: about as exact) on those with AVX512-FP16
+/// and without AMX; float32 on all others, and the most exact one.
+enum class Arithmetic { kAuto, kBfloat16, kFloat16, kFloat32 };
 
 struct ExecutorOptions {
   Dtype dtype = Dtype::kBfloat16;
   int threads = 0;  ///< 0: every CPU the process may use
   std::string cpu_target =
       {};  ///< SIMD target by name (kernels/kernel_table.h); empty: the best this CPU has
-  Arithmetic arithmetic = Arithmetic::kAuto;  ///< kAuto: the faster, measured in a few milliseconds
+  Arithmetic arithmetic = Arithmetic::kAuto;  ///< kAuto: the fastest, measured in a few milliseconds
   /// Called from the loading thread with the share of the weights packed so far, 0 to 1.
   std::function<void(double)> on_progress = {};
 };

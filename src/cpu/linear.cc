@@ -13,24 +13,83 @@ namespace {
 // Rows of activations one work item multiplies: with 256 columns of weights (1 MiB at 2,048 inputs) they and
 // the block stay in a 2 MiB L2 cache.
 constexpr int kBlockRows = 128;
-// The same for kWidened, whose tiles have 12 or 6 rows and whose working set is a slice of 256 inputs: more
-// rows share the work of widening.
-constexpr int kWidenedBlockRows = 264;
+// The same, at most, for our own kernels, whose working set is a slice of some 200 inputs: more rows share
+// the work of widening or reading the weights.
+constexpr int kTiledBlockRows = 264;
 
 constexpr size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
+
+/// The kernels of a type whose weights they pack; none for oneDNN's types and kWidened.
+const PackedKernels* packed_kernels(const KernelTable& kernels, ProductType type) {
+  if (type == ProductType::kFloat16) return &kernels.float16;
+  if (type == ProductType::kGroupedInt8) return &kernels.int8;
+  return nullptr;
+}
+
+/// How our own kernels cut rows into tiles; tile_rows is 0 for oneDNN's types.
+struct Tiling {
+  int tile_rows = 0;
+  size_t tile_words = 0;
+  void (*pack_tile)(const float* x, int rows, int k, uint32_t* tile) = nullptr;
+
+  Tiling(const KernelTable& kernels, ProductType type, int k) {
+    const auto use = [&](const auto& chosen) {
+      tile_rows = chosen.tile_rows;
+      tile_words = chosen.tile_words(k);
+      pack_tile = chosen.pack_tile;
+    };
+    if (type == ProductType::kWidened) use(kernels.widened);
+    if (const PackedKernels* packed = packed_kernels(kernels, type)) use(*packed);
+  }
+};
+
+/// Whether a weight's data can be read as bf16 values where it is.
+bool holds_bf16(const checkpoint::TensorView& weight) {
+  return weight.dtype == checkpoint::Dtype::kBfloat16 &&
+         reinterpret_cast<uintptr_t>(weight.data.data()) % alignof(Bf16) == 0;
+}
+
+/// How many of a panel's columns must be copied to be read as bf16 values.
+size_t copied_columns(const PanelSpec& spec) {
+  size_t count = 0;
+  for (const WeightRows& part : spec.parts)
+    if (!holds_bf16(*part.weight)) count += static_cast<size_t>(part.rows);
+  return count;
+}
+
+/// Points columns[i] at the k values of a panel's column i; writes those of copied_columns to `copies` and
+/// returns the end of what it wrote.
+Bf16* point_at_columns(const KernelTable& kernels, const PanelSpec& spec, int k, const Bf16** columns,
+                       Bf16* copies) {
+  std::vector<float> values(static_cast<size_t>(k));
+  for (const WeightRows& part : spec.parts) {
+    const bool in_place = holds_bf16(*part.weight);
+    for (int row = part.first_row; row < part.first_row + part.rows; ++row) {
+      const int64_t first = static_cast<int64_t>(row) * k;
+      if (in_place) {
+        *columns++ = reinterpret_cast<const Bf16*>(part.weight->data.data()) + first;
+        continue;
+      }
+      read_floats(*part.weight, first, k, values.data());
+      kernels.bf16.store(values.data(), k, copies);
+      *columns++ = copies;
+      copies += k;
+    }
+  }
+  return copies;
+}
 
 }  // namespace
 
 bool reads_in_place(ProductType type, const checkpoint::TensorView& weight) {
-  return type == ProductType::kWidened && weight.dtype == checkpoint::Dtype::kBfloat16 &&
-         reinterpret_cast<uintptr_t>(weight.data.data()) % alignof(Bf16) == 0;
+  return type == ProductType::kWidened && holds_bf16(weight);
 }
 
 Linear::Linear(Machine& machine, ProductType type, std::span<const PanelSpec> panels) : type_(type) {
   in_features_ = static_cast<int>(panels.front().parts.front().weight->shape[1]);
   size_t columns = 0;
   for (const PanelSpec& spec : panels) {
-    Panel panel{.role = spec.role, .index = spec.index, .columns = 0, .offset = 0, .column_offset = columns};
+    Panel panel{.role = spec.role, .index = spec.index, .column_offset = columns};
     for (const WeightRows& part : spec.parts) panel.columns += part.rows;
     columns += round_up(static_cast<size_t>(panel.columns), 16);
     panels_.push_back(panel);
@@ -48,40 +107,39 @@ Linear::Linear(Machine& machine, ProductType type, std::span<const PanelSpec> pa
 }
 
 void Linear::pack(Machine& machine, std::span<const PanelSpec> specs) {
+  const PackedKernels* kernels = packed_kernels(machine.kernels, type_);
   size_t bytes = 0;
   for (Panel& panel : panels_) {
     panel.offset = bytes;
-    bytes += round_up(machine.products.packed_bytes(type_, in_features_, panel.columns), 64);
+    bytes += round_up(kernels ? kernels->packed_bytes(in_features_, panel.columns)
+                              : machine.products.packed_bytes(type_, in_features_, panel.columns),
+                      64);
   }
   packed_ = AlignedBuffer(bytes);
-  machine.pool.parallel_for(specs.size(), [&](size_t i, int) { pack_panel(machine, specs[i], panels_[i]); });
+  machine.pool.parallel_for(specs.size(), [&](size_t i, int) {
+    if (kernels)
+      pack_columns(machine, specs[i], panels_[i]);
+    else
+      pack_panel(machine, specs[i], panels_[i]);
+  });
 }
 
 void Linear::refer_to_rows(Machine& machine, std::span<const PanelSpec> specs) {
-  const auto k = static_cast<size_t>(in_features_);
-  size_t copied_rows = 0;
-  for (const PanelSpec& spec : specs)
-    for (const WeightRows& part : spec.parts)
-      if (!reads_in_place(type_, *part.weight)) copied_rows += static_cast<size_t>(part.rows);
-  packed_ = AlignedBuffer(copied_rows * k * sizeof(Bf16));
+  size_t copies = 0;
+  for (const PanelSpec& spec : specs) copies += copied_columns(spec);
+  packed_ = AlignedBuffer(copies * static_cast<size_t>(in_features_) * sizeof(Bf16));
   auto* copy = reinterpret_cast<Bf16*>(packed_.data());
-  std::vector<float> values(k);
-  for (size_t i = 0; i < specs.size(); ++i) {
-    const Bf16** to = weight_rows_.data() + panels_[i].column_offset;
-    for (const WeightRows& part : specs[i].parts) {
-      for (int row = part.first_row; row < part.first_row + part.rows; ++row) {
-        const int64_t first = static_cast<int64_t>(row) * in_features_;
-        if (reads_in_place(type_, *part.weight)) {
-          *to++ = reinterpret_cast<const Bf16*>(part.weight->data.data()) + first;
-          continue;
-        }
-        read_floats(*part.weight, first, in_features_, values.data());
-        machine.kernels.bf16.store(values.data(), in_features_, copy);
-        *to++ = copy;
-        copy += k;
-      }
-    }
-  }
+  for (size_t i = 0; i < specs.size(); ++i)
+    copy = point_at_columns(machine.kernels, specs[i], in_features_,
+                            weight_rows_.data() + panels_[i].column_offset, copy);
+}
+
+void Linear::pack_columns(Machine& machine, const PanelSpec& spec, const Panel& panel) {
+  std::vector<Bf16> copies(copied_columns(spec) * static_cast<size_t>(in_features_));
+  std::vector<const Bf16*> columns(static_cast<size_t>(panel.columns));
+  point_at_columns(machine.kernels, spec, in_features_, columns.data(), copies.data());
+  packed_kernels(machine.kernels, type_)
+      ->pack_columns(columns.data(), in_features_, panel.columns, packed_.data() + panel.offset);
 }
 
 void Linear::pack_panel(Machine& machine, const PanelSpec& spec, const Panel& panel) {
@@ -119,6 +177,8 @@ void Linear::pack_panel(Machine& machine, const PanelSpec& spec, const Panel& pa
           break;
         }
         case ProductType::kWidened:
+        case ProductType::kFloat16:
+        case ProductType::kGroupedInt8:
           break;
       }
     }
@@ -131,7 +191,7 @@ template <typename T>
 void Linear::quantize_input(Machine& machine, const T* x, int64_t rows) const {
   const auto k = static_cast<int64_t>(in_features_);
   uint8_t* quantized = machine.quantized_rows.reserve(static_cast<size_t>((rows + kBlockRows) * k));
-  float* scales = machine.quantized_scales.reserve(static_cast<size_t>(rows));
+  float* scales = machine.row_scales.reserve(static_cast<size_t>(rows));
   constexpr int64_t kRows = 16;
   machine.pool.parallel_for(static_cast<size_t>((rows + kRows - 1) / kRows), [&](size_t item, int) {
     const int64_t first = static_cast<int64_t>(item) * kRows;
@@ -144,76 +204,106 @@ void Linear::finish_int8(Machine& machine, const Panel& panel, const ProductBloc
   for (int row = 0; row < block.rows; ++row)
     machine.kernels.dequantize(
         reinterpret_cast<int32_t*>(block.values + static_cast<ptrdiff_t>(row) * block.columns),
-        column_offset_.data() + panel.column_offset, machine.quantized_scales.data()[block.row + row],
+        column_offset_.data() + panel.column_offset, machine.row_scales.data()[block.row + row],
         column_scale_.data() + panel.column_offset, block.columns);
 }
 
-void Linear::tile_input(Machine& machine, const float* x, int64_t rows) const {
-  const WidenedKernels& kernels = machine.kernels.widened;
-  const int64_t tiles = (rows + kernels.tile_rows - 1) / kernels.tile_rows;
-  float* to = machine.tiles.reserve(static_cast<size_t>(tiles * kernels.tile_rows * in_features_));
-  machine.pool.parallel_for(static_cast<size_t>(tiles), [&](size_t item, int) {
-    const int64_t first = static_cast<int64_t>(item) * kernels.tile_rows;
-    kernels.pack_tile(x + first * in_features_,
-                      static_cast<int>(std::min<int64_t>(kernels.tile_rows, rows - first)), in_features_,
-                      to + first * in_features_);
+/// How rows are cut into blocks, which work items multiply, and blocks into tiles; and the products of the
+/// panels that run.
+struct Linear::Plan {
+  struct Products {
+    const Matmul* whole = nullptr;
+    const Matmul* last = nullptr;
+  };
+  Tiling tiling;
+  int64_t rows = 0;
+  int64_t blocks = 0;
+  int block_rows = 0;  // the most that a block has
+  std::span<const Panel> panels;
+  std::vector<Products> products = {};  // by panel; none with tiles
+
+  // Blocks of tiles are of nearly equal size, others of block_rows but for the last.
+  int64_t first(int64_t block) const {
+    return tiling.tile_rows > 0 ? block * rows / blocks : std::min(block * block_rows, rows);
+  }
+  int rows_of(int64_t block) const { return static_cast<int>(first(block + 1) - first(block)); }
+  TileRows tiles(int64_t block) const { return TileRows::of(rows_of(block), tiling.tile_rows); }
+  // Tiles that a block has room for, and where they begin.
+  size_t tile_slots() const { return static_cast<size_t>(TileRows::of(block_rows, tiling.tile_rows).tiles); }
+  size_t tile_offset(int64_t block) const {
+    return static_cast<size_t>(block) * tile_slots() * tiling.tile_words;
+  }
+};
+
+Linear::Plan Linear::plan(Machine& machine, std::span<const Panel> panels, int64_t rows) const {
+  Plan plan{.tiling = Tiling(machine.kernels, type_, in_features_), .rows = rows, .panels = panels};
+  if (plan.tiling.tile_rows > 0) {
+    plan.blocks = (rows + kTiledBlockRows - 1) / kTiledBlockRows;
+    plan.block_rows = static_cast<int>((rows + plan.blocks - 1) / plan.blocks);
+    return plan;
+  }
+  plan.block_rows = kBlockRows;
+  plan.blocks = (rows + kBlockRows - 1) / kBlockRows;
+  for (const Panel& panel : panels) {
+    MatmulShape shape{type_, plan.block_rows, in_features_, panel.columns, false};
+    Plan::Products& products = plan.products.emplace_back();
+    if (plan.blocks > 1) products.whole = &machine.products.get(shape);
+    shape.m = MatmulCache::bucket_rows(plan.rows_of(plan.blocks - 1));
+    products.last = &machine.products.get(shape);
+  }
+  return plan;
+}
+
+void Linear::tile_input(Machine& machine, const float* x, const Plan& plan) const {
+  const size_t slots = plan.tile_slots();
+  uint32_t* words = machine.tiles.reserve(plan.tile_offset(plan.blocks));
+  machine.pool.parallel_for(static_cast<size_t>(plan.blocks) * slots, [&](size_t slot, int) {
+    const auto block = static_cast<int64_t>(slot / slots);
+    const int tile = static_cast<int>(slot % slots);
+    const TileRows tiles = plan.tiles(block);
+    if (tile >= tiles.tiles) return;
+    plan.tiling.pack_tile(x + (plan.first(block) + tiles.first(tile)) * in_features_,
+                          tiles.first(tile + 1) - tiles.first(tile), in_features_,
+                          words + slot * plan.tiling.tile_words);
   });
 }
 
 template <typename T>
-const std::byte* Linear::prepare_input(Machine& machine, const T* x, int64_t rows) const {
+const std::byte* Linear::prepare_input(Machine& machine, const T* x, const Plan& plan) const {
   if (type_ == ProductType::kInt8) {
-    quantize_input(machine, x, rows);
+    quantize_input(machine, x, plan.rows);
     return reinterpret_cast<const std::byte*>(machine.quantized_rows.data());
   }
   if constexpr (std::is_same_v<T, float>) {
-    if (type_ == ProductType::kWidened) {
-      tile_input(machine, x, rows);
+    if (plan.tiling.tile_rows > 0) {
+      tile_input(machine, x, plan);
       return reinterpret_cast<const std::byte*>(machine.tiles.data());
     }
   }
   return reinterpret_cast<const std::byte*>(x);
 }
 
-struct Linear::Plan {
-  struct Products {
-    const Matmul* whole = nullptr;
-    const Matmul* last = nullptr;
-  };
-  int block_rows = 0;
-  int last_rows = 0;  // of the last block
-  size_t blocks = 0;
-  std::vector<Products> products;  // by panel; none for kWidened
-};
-
-Linear::Plan Linear::plan(Machine& machine, std::span<const Panel> panels, int64_t rows) const {
-  Plan plan;
-  plan.block_rows = type_ == ProductType::kWidened ? kWidenedBlockRows : kBlockRows;
-  plan.blocks = static_cast<size_t>((rows + plan.block_rows - 1) / plan.block_rows);
-  plan.last_rows = static_cast<int>(rows - static_cast<int64_t>(plan.blocks - 1) * plan.block_rows);
-  if (type_ == ProductType::kWidened) return plan;
-  for (const Panel& panel : panels) {
-    MatmulShape shape{type_, plan.block_rows, in_features_, panel.columns, false};
-    Plan::Products& products = plan.products.emplace_back();
-    if (plan.blocks > 1) products.whole = &machine.products.get(shape);
-    shape.m = MatmulCache::bucket_rows(plan.last_rows);
-    products.last = &machine.products.get(shape);
-  }
-  return plan;
-}
-
-/// `product`: none for kWidened.
-void Linear::multiply(Machine& machine, const Panel& panel, const std::byte* input, const ProductBlock& block,
-                      const Matmul* product) const {
+void Linear::multiply(Machine& machine, const Plan& plan, size_t item, const std::byte* input,
+                      const ProductBlock& block) const {
   const ProductTimer timer(machine.part_clock, block.worker);
-  const auto first = static_cast<size_t>(block.row) * static_cast<size_t>(in_features_);
-  if (product)  // its two sides have elements of one size
+  const size_t p = item / static_cast<size_t>(plan.blocks);
+  const auto b = static_cast<int64_t>(item % static_cast<size_t>(plan.blocks));
+  const Panel& panel = plan.panels[p];
+  if (plan.tiling.tile_rows == 0) {
+    const Matmul* product = b + 1 == plan.blocks ? plan.products[p].last : plan.products[p].whole;
+    const auto first = static_cast<size_t>(block.row) * static_cast<size_t>(in_features_);
+    // Its two sides have elements of one size.
     product->run(block.worker, input + first * weight_size(type_), packed_.data() + panel.offset,
                  block.values);
+    return;
+  }
+  const auto* tiles = reinterpret_cast<const uint32_t*>(input) + plan.tile_offset(b);
+  if (const PackedKernels* kernels = packed_kernels(machine.kernels, type_))
+    kernels->product(tiles, plan.tiles(b), packed_.data() + panel.offset, in_features_, panel.columns, false,
+                     block.values);
   else
-    machine.kernels.widened.product(reinterpret_cast<const float*>(input) + first, block.rows,
-                                    weight_rows_.data() + panel.column_offset, in_features_, panel.columns,
-                                    block.values);
+    machine.kernels.widened.product(tiles, plan.tiles(b), weight_rows_.data() + panel.column_offset,
+                                    in_features_, panel.columns, block.values);
 }
 
 template <typename T>
@@ -222,26 +312,22 @@ void Linear::run(Machine& machine, const T* x, int64_t rows,
   if (rows == 0) return;
   const auto panels =
       std::span(panels_).subspan(range.first, std::min(range.end, panels_.size()) - range.first);
-  const std::byte* input = prepare_input(machine, x, rows);
   const Plan plan = this->plan(machine, panels, rows);
-  machine.pool.parallel_for(panels.size() * plan.blocks, [&](size_t item, int worker) {
-    const size_t p = item / plan.blocks;
-    const size_t b = item % plan.blocks;
-    const Panel& panel = panels[p];
-    const bool last = b + 1 == plan.blocks;
+  const std::byte* input = prepare_input(machine, x, plan);
+  const auto blocks = static_cast<size_t>(plan.blocks);
+  machine.pool.parallel_for(panels.size() * blocks, [&](size_t item, int worker) {
+    const auto b = static_cast<int64_t>(item % blocks);
+    const Panel& panel = panels[item / blocks];
     ProductBlock block{.role = panel.role,
                        .index = panel.index,
-                       .row = static_cast<int64_t>(b) * plan.block_rows,
-                       .rows = last ? plan.last_rows : plan.block_rows,
+                       .row = plan.first(b),
+                       .rows = plan.rows_of(b),
                        .columns = panel.columns,
                        .values = nullptr,
                        .worker = worker};
     block.values = machine.scratch[static_cast<size_t>(worker)].block.reserve(
         static_cast<size_t>(plan.block_rows) * static_cast<size_t>(panel.columns));
-    multiply(machine, panel, input, block,
-             plan.products.empty() ? nullptr
-             : last                ? plan.products[p].last
-                                   : plan.products[p].whole);
+    multiply(machine, plan, item, input, block);
     if (type_ == ProductType::kInt8) finish_int8(machine, panel, block);
     epilogue(block);
   });

@@ -49,8 +49,8 @@ struct PanelRange {
 /// for bf16 weights at even addresses. Other weights are copied.
 bool reads_in_place(ProductType type, const checkpoint::TensorView& weight);
 
-/// y = x Wᵀ for several weights at once, in one of the product types. int8: weights per output channel
-/// (symmetric, max|w| / 127), activations per row (kernels.quantize).
+/// y = x Wᵀ for several weights at once, in one of the product types. kInt8: weights per output channel
+/// (symmetric, max|w| / 127), activations per row (kernels.quantize). kGroupedInt8: KernelTable::int8.
 class Linear {
  public:
   Linear() = default;
@@ -58,10 +58,10 @@ class Linear {
   /// Packs the panels in parallel; see reads_in_place for what is not packed.
   Linear(Machine& machine, ProductType type, std::span<const PanelSpec> panels);
 
-  /// Runs the product on `rows` rows of x [rows, in_features] (T: float for kFloat32 and kWidened, Bf16 for
-  /// kBfloat16, either for kInt8) and hands every block to the epilogue, from any worker. x must be readable,
-  /// and hold finite numbers, up to the row count rounded up to MatmulCache::bucket_rows. `range` runs some
-  /// panels only. Blocks of a panel follow each other, so its weights stay in cache.
+  /// Runs the product on `rows` rows of x [rows, in_features] (T: Bf16 for kBfloat16, either for kInt8, float
+  /// for the others) and hands every block to the epilogue, from any worker. x must be readable, and hold
+  /// finite numbers, up to the row count rounded up to MatmulCache::bucket_rows. `range` runs some panels
+  /// only. Blocks of a panel follow each other, so its weights stay in cache.
   template <typename T>
   void run(Machine& machine, const T* x, int64_t rows,
            const std::function<void(const ProductBlock&)>& epilogue, PanelRange range = {}) const;
@@ -78,20 +78,21 @@ class Linear {
     size_t column_offset = 0;  ///< in column_scale_, column_offset_ and weight_rows_
   };
 
-  /// How many rows a work item multiplies, and the products of the panels that run.
+  /// How rows are cut into work items, and the products of the panels that run.
   struct Plan;
 
   void pack(Machine& machine, std::span<const PanelSpec> specs);
   void refer_to_rows(Machine& machine, std::span<const PanelSpec> specs);
+  void pack_columns(Machine& machine, const PanelSpec& spec, const Panel& panel);
   void pack_panel(Machine& machine, const PanelSpec& spec, const Panel& panel);
   Plan plan(Machine& machine, std::span<const Panel> panels, int64_t rows) const;
   template <typename T>
-  const std::byte* prepare_input(Machine& machine, const T* x, int64_t rows) const;
+  const std::byte* prepare_input(Machine& machine, const T* x, const Plan& plan) const;
   template <typename T>
   void quantize_input(Machine& machine, const T* x, int64_t rows) const;
-  void tile_input(Machine& machine, const float* x, int64_t rows) const;
-  void multiply(Machine& machine, const Panel& panel, const std::byte* input, const ProductBlock& block,
-                const Matmul* product) const;
+  void tile_input(Machine& machine, const float* x, const Plan& plan) const;
+  void multiply(Machine& machine, const Plan& plan, size_t item, const std::byte* input,
+                const ProductBlock& block) const;
   void finish_int8(Machine& machine, const Panel& panel, const ProductBlock& block) const;
 
   ProductType type_ = ProductType::kFloat32;

@@ -33,8 +33,8 @@ struct Machine {
   MatmulCache products;
   std::vector<WorkerScratch> scratch;  ///< by worker
   Workspace<uint8_t> quantized_rows;   ///< the int8 input of the product that runs
-  Workspace<float> quantized_scales;   ///< its row scales
-  Workspace<float> tiles;              ///< the kWidened input of the product that runs
+  Workspace<float> row_scales;         ///< its row scales
+  Workspace<uint32_t> tiles;           ///< the input of our own kernels' product that runs
   PartClock part_clock;                ///< of the text model
 };
 

@@ -31,6 +31,8 @@ memory::data_type left_type(ProductType type) {
     case ProductType::kInt8:
       return memory::data_type::u8;
     case ProductType::kWidened:
+    case ProductType::kFloat16:
+    case ProductType::kGroupedInt8:
       break;
   }
   return memory::data_type::undef;
@@ -66,8 +68,10 @@ size_t weight_size(ProductType type) {
       return 4;
     case ProductType::kBfloat16:
     case ProductType::kWidened:
+    case ProductType::kFloat16:
       return 2;
     case ProductType::kInt8:
+    case ProductType::kGroupedInt8:
       return 1;
   }
   return 0;

@@ -13,14 +13,15 @@
 
 namespace d3::cpu {
 
-/// What is multiplied and what comes out: fp32 x fp32 -> fp32, bf16 x bf16 -> fp32, u8 x s8 -> int32, and
-/// fp32 x bf16 -> fp32, which oneDNN does not have and KernelTable::widened computes.
-enum class ProductType { kFloat32, kBfloat16, kInt8, kWidened };
+/// What is multiplied and what comes out. oneDNN has fp32 x fp32 -> fp32, bf16 x bf16 -> fp32 and u8 x s8 ->
+/// int32; the others are fp32 x bf16 weights -> fp32 by KernelTable: widened, in fp16, and in int8 with
+/// scales of groups.
+enum class ProductType { kFloat32, kBfloat16, kInt8, kWidened, kFloat16, kGroupedInt8 };
 
 /// Bytes of one element of the right-hand side (weights).
 size_t weight_size(ProductType type);
 
-/// C[m, n] (+)= A[m, k] · B[k, n], of any type but kWidened. A is row-major with k columns; C is row-major
+/// C[m, n] (+)= A[m, k] · B[k, n], of a type that oneDNN has. A is row-major with k columns; C is row-major
 /// with n columns; B is in the layout that MatmulCache::pack gave it.
 struct MatmulShape {
   ProductType type = ProductType::kFloat32;

@@ -55,7 +55,8 @@ TextModel<T>::TextModel(Machine& machine, const checkpoint::Checkpoint& checkpoi
       attention_({.heads = config_.num_attention_heads,
                   .kv_heads = config_.num_key_value_heads,
                   .head_dim = config_.head_dim,
-                  .causal = decision_.attention_mode == checkpoint::AttentionMode::kCausal}),
+                  .causal = decision_.attention_mode == checkpoint::AttentionMode::kCausal},
+                 attends_in_float16(machine.kernels, type)),
       rotary_(config_.rope_theta, config_.rotary_dim),
       exact_products_(type == ProductType::kFloat32 || type == ProductType::kWidened),
       shared_layers_(count_shared_layers(config_)) {}

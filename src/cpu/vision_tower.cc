@@ -26,10 +26,9 @@ VisionTower<T>::VisionTower(Machine& machine, const checkpoint::Checkpoint& chec
       config_(*checkpoint.config().vision),
       head_dim_(config_.hidden_size / config_.num_heads),
       weights_(pack_vision_weights(machine, checkpoint, type, on_progress)),
-      attention_({.heads = config_.num_heads,
-                  .kv_heads = config_.num_heads,
-                  .head_dim = head_dim_,
-                  .causal = false}),
+      attention_(
+          {.heads = config_.num_heads, .kv_heads = config_.num_heads, .head_dim = head_dim_, .causal = false},
+          attends_in_float16(machine.kernels, type)),
       places_(table_side(config_), head_dim_),
       levels_(level_values<T>()) {}
 

@@ -50,6 +50,9 @@ class ExecutorTest : public ::testing::TestWithParam<std::tuple<const char*, Dty
   /// In float32 a bf16 readout (tiny-causal's) rounds its logits, so there a change of 1e-7 may become one
   /// such step.
   double tolerance() const {
+    // A change of 1e-7 may round an activation to the next of int8's few values, and these random layers make
+    // more of it: up to about half of int8's own error here.
+    if (std::get<1>(GetParam()) == Dtype::kInt8) return 0.2;
     if (std::get<1>(GetParam()) != Dtype::kFloat32) return 0.12;
     return checkpoint_->decision().readout_dtype == checkpoint::ReadoutDtype::kBfloat16 ? 0.04 : 1e-4;
   }

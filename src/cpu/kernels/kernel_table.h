@@ -92,17 +92,58 @@ struct TypedKernels {
   float (*quantize)(const T* x, int n, uint8_t* out);
 };
 
+/// Rows of activations cut into tiles of nearly equal height, so that none is so low that it wastes
+/// registers.
+struct TileRows {
+  int rows = 0;
+  int tiles = 0;
+
+  /// At most `height` rows a tile.
+  static TileRows of(int rows, int height) { return {rows, (rows + height - 1) / height}; }
+
+  /// The first row of a tile; first(tiles) is `rows`.
+  int first(int tile) const { return static_cast<int>(static_cast<int64_t>(tile) * rows / tiles); }
+};
+
 /// fp32 rows times bf16 weights: the weights are widened in cache, strip by strip, and multiplied and added
 /// in fp32. Exact for bf16 weights, and as fast as the CPU's fp32.
 struct WidenedKernels {
   int tile_rows;  ///< rows of x that one pass over a strip multiplies
 
-  /// One tile [k][tile_rows] of x [rows, k], rows <= tile_rows; those that are not there are not written.
-  void (*pack_tile)(const float* x, int rows, int k, float* tile);
+  /// 32-bit words of a tile of tile_rows rows of k inputs.
+  size_t (*tile_words)(int k);
 
-  /// c [rows, n] = x · W for W [k, n]; tiles: x as consecutive tiles. weights[column] points at the k values
-  /// of a column (a row of the checkpoint's [n, k] tensor, read in place).
-  void (*product)(const float* tiles, int rows, const Bf16* const* weights, int k, int n, float* c);
+  /// One tile of x [rows, k], rows <= tile_rows.
+  void (*pack_tile)(const float* x, int rows, int k, uint32_t* tile);
+
+  /// c [rows, n] = x · W for W [k, n]; tiles: x as tiles, tile_words(k) apart. weights[column] points at the
+  /// k values of a column (a row of the checkpoint's [n, k] tensor, read in place).
+  void (*product)(const uint32_t* tiles, const TileRows& rows, const Bf16* const* weights, int k, int n,
+                  float* c);
+};
+
+/// fp32 rows times weights that are packed for it. tile_rows is 0, and all else null, where the target has no
+/// such kernels; see has_float16_products and has_int8_products for the CPU.
+struct PackedKernels {
+  int tile_rows;
+
+  size_t (*tile_words)(int k);  ///< as in WidenedKernels
+  size_t (*packed_bytes)(int k, int n);
+
+  /// Packs W [k, n], its columns given as in WidenedKernels. packed: at a cache line, packed_bytes.
+  void (*pack_columns)(const Bf16* const* weights, int k, int n, std::byte* packed);
+
+  void (*pack_tile)(const float* x, int rows, int k, uint32_t* tile);  ///< as in WidenedKernels
+
+  /// c [rows, n] (+)= x · W.
+  void (*product)(const uint32_t* tiles, const TileRows& rows, const std::byte* packed, int k, int n,
+                  bool accumulate, float* c);
+};
+
+/// Right-hand sides of the float16 products that are activations.
+struct Float16Packing {
+  void (*transposed)(const float* rows, int k, int n, std::byte* packed);  ///< rows [n, k]
+  void (*plain)(const float* rows, int k, int n, std::byte* packed);       ///< rows [k, n]
 };
 
 struct KernelTable {
@@ -110,6 +151,16 @@ struct KernelTable {
   TypedKernels<float> f32;
   TypedKernels<Bf16> bf16;
   WidenedKernels widened;
+
+  /// bf16 weights in fp16, twice as fast as in fp32: both sides are scaled by powers of two, which loses
+  /// nothing but the smallest of values, activations are rounded to fp16 (11 bits), and up to 64 products at
+  /// a time are summed in fp16, those sums in fp32. Scaled to 1 and 512 no sum of 64 overflows fp16's 65504.
+  PackedKernels float16;
+  Float16Packing float16_packing;
+
+  /// int8: weights and activations are quantised symmetrically, max|x| / 127, in groups of 128 inputs of a
+  /// column and of a row; a group's products are summed exactly, the groups in fp32.
+  PackedKernels int8;
 
   /// x += y, n values.
   void (*add)(const float* y, int n, float* x);
@@ -160,6 +211,10 @@ inline const TypedKernels<Bf16>& KernelTable::typed<Bf16>() const {
 constexpr int delta_scratch_floats() {
   return kDeltaHeadDim * kDeltaChunk * 3 + 4 * kDeltaChunk * kDeltaChunk;
 }
+
+/// Whether the table has kernels in fp16 or int8 and this CPU has their instructions.
+bool has_float16_products(const KernelTable& table);
+bool has_int8_products(const KernelTable& table);
 
 /// The tables this program holds and this CPU can run, best first.
 std::vector<const KernelTable*> supported_kernel_tables();

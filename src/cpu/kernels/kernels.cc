@@ -20,6 +20,9 @@
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/cache_control.h"
 // clang-format on
+#if HWY_ARCH_X86
+#include <cpuid.h>
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace d3::cpu::HWY_NAMESPACE {
@@ -33,6 +36,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 #include "cpu/kernels/vision-inl.h"
 #include "cpu/kernels/delta_net-inl.h"
 #include "cpu/kernels/product-inl.h"
+#include "cpu/kernels/float16-inl.h"
+#include "cpu/kernels/int8-inl.h"
 // clang-format on
 
 template <typename T>
@@ -60,7 +65,13 @@ KernelTable make_table(const char* name) {
   return {.name = name,
           .f32 = typed_kernels<float>(),
           .bf16 = typed_kernels<Bf16>(),
-          .widened = {.tile_rows = kTileRows, .pack_tile = pack_tile, .product = widened_product},
+          .widened = {.tile_rows = kTileRows,
+                      .tile_words = widened_tile_words,
+                      .pack_tile = pack_widened_tile,
+                      .product = widened_product},
+          .float16 = kFloat16Kernels,
+          .float16_packing = kFloat16Packing,
+          .int8 = kInt8Kernels,
           .add = add_rows,
           .add_bias = add_bias,
           .add_weighted = add_weighted,
@@ -94,7 +105,32 @@ const Target kTargets[] = {
     {HWY_STATIC_TARGET, HWY_NAMESPACE::make_table("baseline")},
 };
 
+struct FeatureBits {
+  unsigned ecx = 0;
+  unsigned edx = 0;
+};
+
+/// CPUID leaf 7; none elsewhere.
+FeatureBits feature_bits() {
+  FeatureBits bits;
+#if HWY_ARCH_X86
+  unsigned a = 0;
+  unsigned b = 0;
+  __get_cpuid_count(7, 0, &a, &b, &bits.ecx, &bits.edx);
+#endif
+  return bits;
+}
+
 }  // namespace
+
+// Intel's manual, CPUID leaf 7: AVX512_FP16 in EDX, AVX512_VNNI in ECX.
+bool has_float16_products(const KernelTable& table) {
+  return table.float16.tile_rows > 0 && (feature_bits().edx >> 23 & 1U) != 0;
+}
+
+bool has_int8_products(const KernelTable& table) {
+  return table.int8.tile_rows > 0 && (feature_bits().ecx >> 11 & 1U) != 0;
+}
 
 std::vector<const KernelTable*> supported_kernel_tables() {
   std::vector<const KernelTable*> tables;

@@ -73,15 +73,20 @@ void widen_strip(const Bf16* const* weights, int input, int depth, float* strip)
       strip[static_cast<ptrdiff_t>(i) * kTileColumns + column] = to_float(weights[column][input + i]);
 }
 
+/// Words of `rows` rows of k inputs: slices of kDepth inputs, in each row by row.
+constexpr size_t slice_words(int rows, int k) {
+  return static_cast<size_t>((k + kDepth - 1) / kDepth * kDepth) * static_cast<size_t>(rows);
+}
+
+size_t widened_tile_words(int k) { return slice_words(kTileRows, k); }
+
 /// See WidenedKernels.
-void pack_tile(const float* x, int rows, int k, float* tile) {
-  constexpr int kBlock = 16;  // inputs of every row written together, so that the tile's lines stay in L1
-  for (int first = 0; first < k; first += kBlock) {
-    const int inputs = std::min(kBlock, k - first);
-    for (int row = 0; row < rows; ++row) {
-      const float* from = x + static_cast<ptrdiff_t>(row) * k + first;
-      for (int i = 0; i < inputs; ++i) tile[static_cast<ptrdiff_t>(first + i) * kTileRows + row] = from[i];
-    }
+void pack_widened_tile(const float* x, int rows, int k, uint32_t* tile) {
+  for (int first = 0; first < k; first += kDepth) {
+    const int inputs = std::min(kDepth, k - first);
+    for (int row = 0; row < rows; ++row, tile += kDepth)
+      std::memcpy(tile, x + static_cast<ptrdiff_t>(row) * k + first,
+                  static_cast<size_t>(inputs) * sizeof(float));
   }
 }
 
@@ -107,7 +112,7 @@ HWY_INLINE Vec add_product(const float* a, Vec b, Vec sum) {
 HWY_INLINE Vec add_product(const float* a, Vec b, Vec sum) { return hn::MulAdd(hn::Set(F32(), *a), b, sum); }
 #endif
 
-/// One input: sum0 and sum1 [kRows] += tile[kRows] x strip[kTileColumns].
+/// One input: sum0 and sum1 [kRows] += tile[kRows], kDepth apart, x strip[kTileColumns].
 template <int kRows>
 HWY_INLINE void multiply_input(const float* HWY_RESTRICT tile, const float* HWY_RESTRICT strip, Vec* sum0,
                                Vec* sum1) {
@@ -117,17 +122,17 @@ HWY_INLINE void multiply_input(const float* HWY_RESTRICT tile, const float* HWY_
 #pragma GCC unroll 16
   for (int row = 0; row < kRows; ++row) {
     if (row < kMemoryRows) {
-      sum0[row] = add_product(tile + row, b0, sum0[row]);
-      sum1[row] = add_product(tile + row, b1, sum1[row]);
+      sum0[row] = add_product(tile + row * kDepth, b0, sum0[row]);
+      sum1[row] = add_product(tile + row * kDepth, b1, sum1[row]);
       continue;
     }
-    const Vec a = hn::Set(d, tile[row]);
+    const Vec a = hn::Set(d, tile[row * kDepth]);
     sum0[row] = hn::MulAdd(a, b0, sum0[row]);
     sum1[row] = hn::MulAdd(a, b1, sum1[row]);
   }
 }
 
-/// target (+)= tile[depth][kTileRows] x strip[depth][kTileColumns], the first kRows rows.
+/// target (+)= tile[kRows][depth] x strip[depth][kTileColumns].
 template <int kRows>
 void multiply_tile(const float* HWY_RESTRICT tile, const float* HWY_RESTRICT strip, int depth,
                    const TileTarget& target) {
@@ -146,9 +151,9 @@ void multiply_tile(const float* HWY_RESTRICT tile, const float* HWY_RESTRICT str
   int i = 0;
   for (; i + 2 <= depth; i += 2) {
     multiply_input<kRows>(tile, strip, sum0, sum1);
-    multiply_input<kRows>(tile + kTileRows, strip + kTileColumns, sum0, sum1);
+    multiply_input<kRows>(tile + 1, strip + kTileColumns, sum0, sum1);
     strip += 2 * kTileColumns;
-    tile += 2 * kTileRows;
+    tile += 2;
   }
   if (i < depth) multiply_input<kRows>(tile, strip, sum0, sum1);
 #pragma GCC unroll 16
@@ -186,9 +191,11 @@ struct StripColumns {
 };
 
 /// See WidenedKernels.
-void widened_product(const float* tiles, int rows, const Bf16* const* weights, int k, int n, float* c) {
+void widened_product(const uint32_t* tiles, const TileRows& rows, const Bf16* const* weights, int k, int n,
+                     float* c) {
   HWY_ALIGN float strip[kDepth * kTileColumns];
-  const int row_tiles = (rows + kTileRows - 1) / kTileRows;
+  const auto* inputs = reinterpret_cast<const float*>(tiles);
+  const size_t tile_size = widened_tile_words(k);
   for (int input = 0; input < k; input += kDepth) {
     const int depth = std::min(kDepth, k - input);
     for (int column = 0; column < n; column += kTileColumns) {
@@ -197,17 +204,48 @@ void widened_product(const float* tiles, int rows, const Bf16* const* weights, i
       const int next_column = last ? 0 : column + kTileColumns;
       const int next_input = last ? input + kDepth : input;
       const StripColumns next(weights + next_column, n - next_column);
-      for (int tile = 0; tile < row_tiles; ++tile) {
+      for (int tile = 0; tile < rows.tiles; ++tile) {
         if (next_input < k)
-          prefetch_strip(next.weights, next_input, std::min(kDepth, k - next_input), tile, row_tiles);
-        const int row = tile * kTileRows;
-        kMultiplyTile[static_cast<size_t>(std::min(kTileRows, rows - row) - 1)](
-            tiles + static_cast<ptrdiff_t>(row) * k + static_cast<ptrdiff_t>(input) * kTileRows, strip, depth,
+          prefetch_strip(next.weights, next_input, std::min(kDepth, k - next_input), tile, rows.tiles);
+        const int row = rows.first(tile);
+        const int height = rows.first(tile + 1) - row;
+        kMultiplyTile[static_cast<size_t>(height - 1)](
+            inputs + static_cast<size_t>(tile) * tile_size + static_cast<ptrdiff_t>(input) * height, strip,
+            depth,
             {.c = c + static_cast<ptrdiff_t>(row) * n + column,
              .stride = n,
              .columns = static_cast<size_t>(std::min(kTileColumns, n - column)),
              .accumulate = input > 0});
       }
     }
+  }
+}
+
+/// Asks for the part `part` of `parts` of the packed weights that come next.
+HWY_INLINE void prefetch_part(const void* next, int bytes, int part, int parts) {
+  constexpr int kLine = 64;
+  const int lines = (bytes + kLine - 1) / kLine;
+  const auto* from = static_cast<const char*>(next);
+  for (int line = lines * part / parts; line < lines * (part + 1) / parts; ++line)
+    hwy::Prefetch(from + static_cast<ptrdiff_t>(line) * kLine);
+}
+
+/// Calls multiply(accumulate, c, stride), which writes whole rows of kColumns columns; where c has fewer,
+/// they pass through rows of their own.
+template <int kColumns, typename Multiply>
+HWY_INLINE void multiply_into(const Multiply& multiply, int rows, int columns, bool accumulate, float* c,
+                              ptrdiff_t stride) {
+  if (HWY_LIKELY(columns == kColumns)) {
+    multiply(accumulate, c, stride);
+    return;
+  }
+  HWY_ALIGN float whole[kTileRows * kColumns];
+  multiply(false, whole, kColumns);
+  for (int row = 0; row < rows; ++row) {
+    const float* from = whole + row * kColumns;
+    if (accumulate)
+      add_rows(from, columns, c + row * stride);
+    else
+      std::copy_n(from, columns, c + row * stride);
   }
 }

@@ -1,0 +1,213 @@
+// cpu/kernels/int8-inl.h: fp32 rows times int8 weights (KernelTable::int8), for AVX-512 CPUs with
+// AVX512-VNNI, whose instruction stands in assembly like those of float16-inl.h. Its operand that may come
+// from memory is the signed one: activations are s8, and weights u8 with 128 added, which a row's own sum
+// takes away again.
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+constexpr int kInt8Group = 128;             // inputs that have one scale
+constexpr int kInt8Words = kInt8Group / 4;  // of a row in a group
+constexpr int kInt8Columns = kTileColumns;  // of a strip
+constexpr int kInt8Terms = 2 * 16;          // words before a tile's group: factors, then sums, of its rows
+constexpr float kInt8Largest = 127.0F;
+
+using Sums = hn::Vec<hn::ScalableTag<int32_t>>;
+
+/// sum + the four products of u8 weights and s8 activations in each lane; `a` is one word for all lanes.
+HWY_INLINE Sums add_int8_products(Sums weights, const uint32_t* a, Sums sum) {
+  auto raw = sum.raw;
+  asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(raw) : "v"(weights.raw), "m"(*a));
+  return Sums{raw};
+}
+HWY_INLINE Sums add_int8_products(Sums weights, Sums a, Sums sum) {
+  auto raw = sum.raw;
+  asm("vpdpbusd %2, %1, %0" : "+v"(raw) : "v"(weights.raw), "v"(a.raw));
+  return Sums{raw};
+}
+
+constexpr int int8_groups(int k) { return (k + kInt8Group - 1) / kInt8Group; }
+/// Words of a row in a group of `inputs` inputs.
+constexpr int int8_words(int inputs) { return (inputs + 3) / 4; }
+
+size_t int8_tile_words(int k) {
+  return static_cast<size_t>(int8_groups(k)) * static_cast<size_t>(kInt8Terms + kTileRows * kInt8Words);
+}
+
+/// Groups, in each strip by strip: the columns' factors, then words of four inputs, column by column.
+size_t int8_packed_bytes(int k, int n) {
+  const auto strips = static_cast<size_t>((n + kInt8Columns - 1) / kInt8Columns);
+  size_t words = 0;
+  for (int input = 0; input < k; input += kInt8Group)
+    words += static_cast<size_t>((1 + int8_words(std::min(kInt8Group, k - input))) * kInt8Columns);
+  return strips * words * sizeof(uint32_t);
+}
+
+/// One vector of columns of a group: strip fp32 [depth][kInt8Columns] -> factors and words.
+HWY_INLINE void pack_int8_vector(const float* strip, int depth, float* factors, uint32_t* words) {
+  const F32 d;
+  const hn::RebindToUnsigned<F32> du;
+  const hn::RebindToSigned<F32> di;
+  Vec largest = hn::Zero(d);
+  for (int i = 0; i < depth; ++i) largest = hn::Max(largest, hn::Abs(hn::Load(d, strip + i * kInt8Columns)));
+  hn::StoreU(hn::Mul(largest, hn::Set(d, 1.0F / kInt8Largest)), d, factors);
+  const Vec inverse =
+      hn::IfThenElseZero(hn::Gt(largest, hn::Zero(d)), hn::Div(hn::Set(d, kInt8Largest), largest));
+  for (int i = 0; i < depth; i += 4, words += kInt8Columns) {
+    auto word = hn::Zero(du);
+    const auto add = [&](int input, auto shifted) {
+      if (i + input >= depth) return;
+      const auto q = hn::NearestInt(hn::Mul(hn::Load(d, strip + (i + input) * kInt8Columns), inverse));
+      word = hn::Or(word, shifted(hn::BitCast(du, hn::Add(q, hn::Set(di, 128)))));
+    };
+    add(0, [](auto q) { return q; });
+    add(1, [](auto q) { return hn::ShiftLeft<8>(q); });
+    add(2, [](auto q) { return hn::ShiftLeft<16>(q); });
+    add(3, [](auto q) { return hn::ShiftLeft<24>(q); });
+    hn::StoreU(word, du, words);
+  }
+}
+
+/// See PackedKernels.
+void pack_int8_columns(const Bf16* const* weights, int k, int n, std::byte* packed) {
+  HWY_ALIGN float strip[kInt8Group * kInt8Columns];
+  auto* to = reinterpret_cast<uint32_t*>(packed);
+  for (int input = 0; input < k; input += kInt8Group) {
+    const int depth = std::min(kInt8Group, k - input);
+    for (int column = 0; column < n; column += kInt8Columns) {
+      widen_strip(StripColumns(weights + column, n - column).weights, input, depth, strip);
+      for (int v = 0; v < kInt8Columns; v += static_cast<int>(lanes()))
+        pack_int8_vector(strip + v, depth, reinterpret_cast<float*>(to) + v, to + kInt8Columns + v);
+      to += (1 + int8_words(depth)) * kInt8Columns;
+    }
+  }
+}
+
+/// Quantises up to a group of a row's inputs into words; returns the factor and adds up what was written.
+HWY_INLINE float quantize_group(const float* x, int inputs, uint32_t* words, int32_t& sum) {
+  const F32 d;
+  const hn::RebindToSigned<F32> di;
+  const hn::Rebind<int8_t, F32> d8;
+  const float largest = largest_magnitude(x, inputs);
+  const Vec inverse = hn::Set(d, largest > 0.0F ? kInt8Largest / largest : 0.0F);
+  auto* bytes = reinterpret_cast<int8_t*>(words);
+  auto sums = hn::Zero(di);
+  // Whole vectors: a row has room for them; beyond the last input they are zeros.
+  for_each_vector(inputs, [&](size_t i, size_t count) {
+    const auto q = hn::NearestInt(hn::Mul(load(x + i, count), inverse));
+    sums = hn::Add(sums, q);
+    hn::StoreU(hn::DemoteTo(d8, q), d8, bytes + i);
+  });
+  sum = hn::GetLane(hn::SumOfLanes(di, sums));
+  return largest / kInt8Largest;
+}
+
+/// See WidenedKernels; groups, each with its terms, then the words of its rows.
+void pack_int8_tile(const float* x, int rows, int k, uint32_t* tile) {
+  for (int first = 0; first < k; first += kInt8Group) {
+    auto* factors = reinterpret_cast<float*>(tile);
+    auto* starts = reinterpret_cast<int32_t*>(tile) + kInt8Terms / 2;
+    tile += kInt8Terms;
+    for (int row = 0; row < rows; ++row, tile += kInt8Words) {
+      int32_t sum = 0;
+      factors[row] = quantize_group(x + static_cast<ptrdiff_t>(row) * k + first,
+                                    std::min(kInt8Group, k - first), tile, sum);
+      starts[row] = -128 * sum;
+    }
+  }
+}
+
+/// One word of each row: sum0 and sum1 [kRows] += tile[kRows], kInt8Words apart, x strip[kInt8Columns].
+template <int kRows>
+HWY_INLINE void multiply_int8_word(const uint32_t* HWY_RESTRICT tile, const uint32_t* HWY_RESTRICT strip,
+                                   Sums* sum0, Sums* sum1) {
+  const hn::ScalableTag<int32_t> d;
+  const hn::ScalableTag<uint32_t> du;
+  const Sums b0 = hn::BitCast(d, hn::LoadU(du, strip));
+  const Sums b1 = hn::BitCast(d, hn::LoadU(du, strip + hn::Lanes(du)));
+#pragma GCC unroll 16
+  for (int row = 0; row < kRows; ++row) {
+    if (row < kMemoryRows) {
+      sum0[row] = add_int8_products(b0, tile + row * kInt8Words, sum0[row]);
+      sum1[row] = add_int8_products(b1, tile + row * kInt8Words, sum1[row]);
+      continue;
+    }
+    const Sums a = hn::BitCast(d, hn::Set(du, tile[row * kInt8Words]));
+    sum0[row] = add_int8_products(b0, a, sum0[row]);
+    sum1[row] = add_int8_products(b1, a, sum1[row]);
+  }
+}
+
+/// c [kRows, kInt8Columns] (+)= one group of a tile x one of a strip.
+template <int kRows>
+void multiply_int8_tile(const uint32_t* HWY_RESTRICT tile, const uint32_t* HWY_RESTRICT strip, int words,
+                        bool accumulate, float* HWY_RESTRICT c, ptrdiff_t stride) {
+  const F32 d;
+  const hn::ScalableTag<int32_t> di;
+  const auto* row_factors = reinterpret_cast<const float*>(tile);
+  const auto* starts = reinterpret_cast<const int32_t*>(tile) + kInt8Terms / 2;
+  const auto* factors = reinterpret_cast<const float*>(strip);
+  tile += kInt8Terms;
+  strip += kInt8Columns;
+  Sums sum0[kRows];
+  Sums sum1[kRows];
+#pragma GCC unroll 16
+  for (int row = 0; row < kRows; ++row) sum0[row] = sum1[row] = hn::Set(di, starts[row]);
+  for (int i = 0; i < words; ++i, ++tile, strip += kInt8Columns)
+    multiply_int8_word<kRows>(tile, strip, sum0, sum1);
+  const Vec factor0 = hn::LoadU(d, factors);
+  const Vec factor1 = hn::LoadU(d, factors + lanes());
+#pragma GCC unroll 16
+  for (int row = 0; row < kRows; ++row, c += stride) {
+    const Vec factor = hn::Set(d, row_factors[row]);
+    const Vec value0 = hn::Mul(hn::ConvertTo(d, sum0[row]), factor0);
+    const Vec value1 = hn::Mul(hn::ConvertTo(d, sum1[row]), factor1);
+    hn::StoreU(accumulate ? hn::MulAdd(value0, factor, hn::LoadU(d, c)) : hn::Mul(value0, factor), d, c);
+    hn::StoreU(accumulate ? hn::MulAdd(value1, factor, hn::LoadU(d, c + lanes())) : hn::Mul(value1, factor),
+               d, c + lanes());
+  }
+}
+
+using MultiplyInt8Tile = void (*)(const uint32_t*, const uint32_t*, int, bool, float*, ptrdiff_t);
+
+template <int... kRows>
+constexpr std::array<MultiplyInt8Tile, sizeof...(kRows)> int8_tile_kernels(
+    std::integer_sequence<int, kRows...>) {
+  return {multiply_int8_tile<kRows + 1>...};
+}
+
+constexpr auto kMultiplyInt8Tile = int8_tile_kernels(std::make_integer_sequence<int, kTileRows>());
+
+/// See PackedKernels.
+void int8_product(const uint32_t* tiles, const TileRows& rows, const std::byte* packed, int k, int n,
+                  bool accumulate, float* c) {
+  const size_t tile_size = int8_tile_words(k);
+  const auto* strip = reinterpret_cast<const uint32_t*>(packed);
+  for (int input = 0; input < k; input += kInt8Group) {
+    const int words = int8_words(std::min(kInt8Group, k - input));
+    const int group = input / kInt8Group;
+    const int strip_size = (1 + words) * kInt8Columns;
+    for (int column = 0; column < n; column += kInt8Columns, strip += strip_size) {
+      for (int tile = 0; tile < rows.tiles; ++tile) {
+        prefetch_part(strip + strip_size, strip_size * 4, tile, rows.tiles);
+        const int row = rows.first(tile);
+        const int height = rows.first(tile + 1) - row;
+        const uint32_t* from = tiles + static_cast<size_t>(tile) * tile_size +
+                               static_cast<ptrdiff_t>(group) * (kInt8Terms + height * kInt8Words);
+        const auto multiply = [&](bool add, float* to, ptrdiff_t stride) {
+          kMultiplyInt8Tile[static_cast<size_t>(height - 1)](from, strip, words, add, to, stride);
+        };
+        multiply_into<kInt8Columns>(multiply, height, std::min(kInt8Columns, n - column),
+                                    accumulate || input > 0, c + static_cast<ptrdiff_t>(row) * n + column, n);
+      }
+    }
+  }
+}
+
+constexpr PackedKernels kInt8Kernels = {.tile_rows = kTileRows,
+                                        .tile_words = int8_tile_words,
+                                        .packed_bytes = int8_packed_bytes,
+                                        .pack_columns = pack_int8_columns,
+                                        .pack_tile = pack_int8_tile,
+                                        .product = int8_product};
+#else
+constexpr PackedKernels kInt8Kernels = {};
+#endif
