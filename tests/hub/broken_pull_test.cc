@@ -1,7 +1,7 @@
 // Pulling from a hub that misbehaves: the cache is whole or can be gone on with, whatever happens.
 #include <csignal>
 #include <fstream>
-#include <ranges>
+#include <span>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -141,7 +141,8 @@ TEST_F(BrokenPullTest, KeepsWhatCameWhenItGivesUp) {
   const size_t before = hub_.requests().size();
   expect_recovery();
   std::vector<std::string> ranges;  // of the weights; how much of other files had come is nothing to count on
-  for (const HubRequest& request : hub_.requests() | std::views::drop(before))
+  const std::vector<HubRequest> requests = hub_.requests();
+  for (const HubRequest& request : std::span(requests).subspan(before))
     if (is_weights(request)) ranges.push_back(request.range);
   EXPECT_THAT(ranges, testing::ElementsAre("bytes=60000-99999"));
 }
