@@ -103,7 +103,7 @@ class Attention<T>::TileProducts {
       const PackedKernels& kernels = machine_.kernels.float16;
       for (int tile = 0; tile < tiles_.tiles; ++tile) {
         const int row = tiles_.first(tile);
-        kernels.pack_tile(rows + static_cast<ptrdiff_t>(row) * k, tiles_.first(tile + 1) - row, k,
+        kernels.pack_tile(rows + static_cast<ptrdiff_t>(row) * k, tiles_.height(tile), k,
                           tiles + static_cast<size_t>(tile) * kernels.tile_words(k));
       }
     }

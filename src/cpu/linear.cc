@@ -262,9 +262,8 @@ void Linear::tile_input(Machine& machine, const float* x, const Plan& plan) cons
     const int tile = static_cast<int>(slot % slots);
     const TileRows tiles = plan.tiles(block);
     if (tile >= tiles.tiles) return;
-    plan.tiling.pack_tile(x + (plan.first(block) + tiles.first(tile)) * in_features_,
-                          tiles.first(tile + 1) - tiles.first(tile), in_features_,
-                          words + slot * plan.tiling.tile_words);
+    plan.tiling.pack_tile(x + (plan.first(block) + tiles.first(tile)) * in_features_, tiles.height(tile),
+                          in_features_, words + slot * plan.tiling.tile_words);
   });
 }
 

@@ -240,21 +240,15 @@ void float16_product(const uint32_t* tiles, const TileRows& rows, const std::byt
   for (int input = 0; input < k; input += kDepth) {
     const int depth = std::min(kDepth, k - input);
     for (int column = 0; column < n; column += kFloat16Columns, strip += depth * kFloat16Columns) {
-      for (int tile = 0; tile < rows.tiles; ++tile) {
-        prefetch_part(strip + depth * kFloat16Columns, depth * kFloat16Columns * 2, tile, rows.tiles);
-        const int row = rows.first(tile);
-        const int height = rows.first(tile + 1) - row;
+      const auto multiply = [&](int tile, int height, bool add, float* to, ptrdiff_t stride) {
         const uint32_t* from = tiles + static_cast<size_t>(tile) * tile_size;
         float factors[kTileRows];
         for (int i = 0; i < height; ++i) factors[i] = reinterpret_cast<const float*>(from)[i] * column_factor;
         from += kFactorWords + static_cast<ptrdiff_t>(input) * height;
-        const auto multiply = [&](bool add, float* to, ptrdiff_t stride) {
-          kMultiplyFloat16Tile[static_cast<size_t>(height - 1)](from, strip, depth, factors, add, to, stride);
-        };
-        multiply_into<kFloat16Columns>(multiply, height, std::min(kFloat16Columns, n - column),
-                                       accumulate || input > 0, c + static_cast<ptrdiff_t>(row) * n + column,
-                                       n);
-      }
+        kMultiplyFloat16Tile[static_cast<size_t>(height - 1)](from, strip, depth, factors, add, to, stride);
+      };
+      multiply_strip<kFloat16Columns>(multiply, rows, strip + depth * kFloat16Columns,
+                                      depth * kFloat16Columns * 2, column, n, accumulate || input > 0, c);
     }
   }
 }

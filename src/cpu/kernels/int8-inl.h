@@ -186,18 +186,13 @@ void int8_product(const uint32_t* tiles, const TileRows& rows, const std::byte* 
     const int group = input / kInt8Group;
     const int strip_size = (1 + words) * kInt8Columns;
     for (int column = 0; column < n; column += kInt8Columns, strip += strip_size) {
-      for (int tile = 0; tile < rows.tiles; ++tile) {
-        prefetch_part(strip + strip_size, strip_size * 4, tile, rows.tiles);
-        const int row = rows.first(tile);
-        const int height = rows.first(tile + 1) - row;
+      const auto multiply = [&](int tile, int height, bool add, float* to, ptrdiff_t stride) {
         const uint32_t* from = tiles + static_cast<size_t>(tile) * tile_size +
                                static_cast<ptrdiff_t>(group) * (kInt8Terms + height * kInt8Words);
-        const auto multiply = [&](bool add, float* to, ptrdiff_t stride) {
-          kMultiplyInt8Tile[static_cast<size_t>(height - 1)](from, strip, words, add, to, stride);
-        };
-        multiply_into<kInt8Columns>(multiply, height, std::min(kInt8Columns, n - column),
-                                    accumulate || input > 0, c + static_cast<ptrdiff_t>(row) * n + column, n);
-      }
+        kMultiplyInt8Tile[static_cast<size_t>(height - 1)](from, strip, words, add, to, stride);
+      };
+      multiply_strip<kInt8Columns>(multiply, rows, strip + strip_size, strip_size * 4, column, n,
+                                   accumulate || input > 0, c);
     }
   }
 }

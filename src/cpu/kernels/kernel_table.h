@@ -103,6 +103,9 @@ struct TileRows {
 
   /// The first row of a tile; first(tiles) is `rows`.
   int first(int tile) const { return static_cast<int>(static_cast<int64_t>(tile) * rows / tiles); }
+
+  /// How many rows a tile has.
+  int height(int tile) const { return first(tile + 1) - first(tile); }
 };
 
 /// fp32 rows times bf16 weights: the weights are widened in cache, strip by strip, and multiplied and added

@@ -98,10 +98,10 @@ struct TileTarget {
   bool accumulate = false;
 };
 
-/// sum + *a * b, where `a` is read by the multiply-add itself: this saves the instruction that loads `a`, which
-/// counts where a core issues few instructions a cycle beside its multiply-adds (as it seems to where another
-/// machine shares it). Compilers do not choose it for a value with two uses. It loads twice where the other way
-/// loads once, so only kMemoryRows of a tile's rows do it.
+/// sum + *a * b, where `a` is read by the multiply-add itself: this saves the instruction that loads `a`,
+/// which counts where a core issues few instructions a cycle beside its multiply-adds (as it seems to where
+/// another machine shares it). Compilers do not choose it for a value with two uses. It loads twice where the
+/// other way loads once, so only kMemoryRows of a tile's rows do it.
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 HWY_INLINE Vec add_product(const float* a, Vec b, Vec sum) {
   auto raw = sum.raw;  // a copy of its own stays in a register
@@ -208,7 +208,7 @@ void widened_product(const uint32_t* tiles, const TileRows& rows, const Bf16* co
         if (next_input < k)
           prefetch_strip(next.weights, next_input, std::min(kDepth, k - next_input), tile, rows.tiles);
         const int row = rows.first(tile);
-        const int height = rows.first(tile + 1) - row;
+        const int height = rows.height(tile);
         kMultiplyTile[static_cast<size_t>(height - 1)](
             inputs + static_cast<size_t>(tile) * tile_size + static_cast<ptrdiff_t>(input) * height, strip,
             depth,
@@ -247,5 +247,21 @@ HWY_INLINE void multiply_into(const Multiply& multiply, int rows, int columns, b
       add_rows(from, columns, c + row * stride);
     else
       std::copy_n(from, columns, c + row * stride);
+  }
+}
+
+/// Multiplies a strip of packed weights, columns `column` .. column + kColumns of c [rows, n], with every
+/// tile: multiply(tile, height, accumulate, c, stride). The strip that comes next in memory has the same size
+/// and is asked for meanwhile.
+template <int kColumns, typename Multiply>
+HWY_INLINE void multiply_strip(const Multiply& multiply, const TileRows& rows, const void* next,
+                               int next_bytes, int column, int n, bool accumulate, float* c) {
+  for (int tile = 0; tile < rows.tiles; ++tile) {
+    prefetch_part(next, next_bytes, tile, rows.tiles);
+    const int height = rows.height(tile);
+    multiply_into<kColumns>(
+        [&](bool add, float* to, ptrdiff_t stride) { multiply(tile, height, add, to, stride); }, height,
+        std::min(kColumns, n - column), accumulate, c + static_cast<ptrdiff_t>(rows.first(tile)) * n + column,
+        n);
   }
 }
