@@ -292,8 +292,7 @@ CLI::App* DoctorCommand::add_to(CLI::App& app) {
       ->capture_default_str();
   command->footer(
       "Exit code 1 when models cannot be run, kept or, with --network, pulled here. Without --network no "
-      "connection "
-      "is\nmade.");
+      "connection is\nmade.");
   return command;
 }
 

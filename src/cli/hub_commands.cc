@@ -39,8 +39,7 @@ CLI::App* PullCommand::add_to(CLI::App& app) {
 }
 
 int PullCommand::run(const Context& context) {
-  if (model_ == demo::kName) {
-    if (!revision_.empty()) throw UsageError("--revision is for a model on the hub, and demo is part of d3");
+  if (names_demo(model_, revision_)) {
     context.err.print(fmt::format("d3: {} is part of this program: there is nothing to pull\n", model_));
     context.out.print(model_ + '\n');
     return kSuccess;

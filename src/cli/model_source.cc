@@ -29,10 +29,7 @@ void ModelSource::add_to(CLI::App& app) {
 }
 
 Folder ModelSource::folder(const Context& context) const {
-  if (text_ == demo::kName) {
-    if (!revision_.empty()) throw UsageError("--revision is for a model on the hub, and demo is part of d3");
-    return demo::folder();
-  }
+  if (names_demo(text_, revision_)) return demo::folder();
   std::error_code ignored;
   if (std::filesystem::exists(text_, ignored) || hub::looks_like_path(text_)) {
     if (!revision_.empty()) throw UsageError("--revision is for a model on the hub, and MODEL is a path");
@@ -41,6 +38,12 @@ Folder ModelSource::folder(const Context& context) const {
   hub::Settings settings = context.hub;
   settings.offline = settings.offline || offline_;
   return pull_model(model_name_from(text_, revision_), settings, context).directory;
+}
+
+bool names_demo(const std::string& text, const std::string& revision) {
+  if (text != demo::kName) return false;
+  if (!revision.empty()) throw UsageError("--revision is for a model on the hub, and demo is part of d3");
+  return true;
 }
 
 hub::ModelName model_name_from(const std::string& text, const std::string& revision) {

@@ -34,6 +34,9 @@ class ModelSource {
 /// --revision.
 void add_revision(CLI::App& app, std::string& revision);
 
+/// Whether a text names the model inside the program. Throws UsageError for --revision beside it.
+bool names_demo(const std::string& text, const std::string& revision);
+
 /// The model that a text and --revision name. Throws UsageError for two revisions, Error(kNotFound) for what
 /// is no name of a model and Error(kInvalidArgument) for what cannot be one.
 hub::ModelName model_name_from(const std::string& text, const std::string& revision);

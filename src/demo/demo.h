@@ -13,8 +13,7 @@ inline constexpr std::string_view kName = "demo";
 /// What it is, in one line for people.
 inline constexpr std::string_view kDescription =
     "a small model for demonstrations, part of d3; the real ones are d3, d3-flash, d3-mini, d3-nano, d3-lite "
-    "and "
-    "d3-edge";
+    "and d3-edge";
 
 /// Its checkpoint.
 Folder folder();

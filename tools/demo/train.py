@@ -23,6 +23,7 @@ import pictures as P
 import prompt
 import questions as Q
 import words as W
+from evaluate import calibration_error
 from model import Config, Model
 
 TEXT_BATCH, PICTURES, CLIPS = 48, 12, 16
@@ -249,11 +250,7 @@ def evaluate(model, batches):
             right[task] += good
             total[task] += 1
     share = lambda tasks: sum(right[t] for t in tasks) / max(1, sum(total[t] for t in tasks))
-    bins = defaultdict(list)
-    for c, ok in gaps:
-        bins[min(int(c * 10), 9)].append((c, ok))
-    ece = sum(abs(sum(c for c, _ in b) - sum(o for _, o in b)) for b in bins.values()) / len(gaps)
-    line = f"text {share(Q.TEXT_TASKS):.3f} image {share(Q.IMAGE_TASKS):.3f} video {share(Q.VIDEO_TASKS):.3f} ece {ece:.3f} | "
+    line = f"text {share(Q.TEXT_TASKS):.3f} image {share(Q.IMAGE_TASKS):.3f} video {share(Q.VIDEO_TASKS):.3f} ece {calibration_error(gaps):.3f} | "
     return line + " ".join(f"{t} {right[t] / total[t]:.2f}" for t in Q.TEXT_TASKS + Q.IMAGE_TASKS + Q.VIDEO_TASKS)
 
 
