@@ -69,7 +69,8 @@ int main(int argc, char** argv) {
             " s\n");
     return 0;
   }
-  std::printf("%s, loaded in %.3f s\n", dtype.c_str(), speed.load_seconds());
+  std::printf("%s, loaded in %.3f s; products in %s\n", dtype.c_str(), speed.load_seconds(),
+              std::string(d3::cpu::dtype_name(speed.product_dtype())).c_str());
   print(d3::speed::pass_header());
   for (const int tokens : lengths) {
     const d3::speed::PassSpeed pass = speed.single(tokens, {.count = rounds, .products = !no_products});

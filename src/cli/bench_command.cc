@@ -52,8 +52,9 @@ BenchCommand::Result BenchCommand::run_dtype(const checkpoint::Checkpoint& check
                                              const cpu::ExecutorOptions& options,
                                              const Context& context) const {
   speed::ForwardSpeed speed(checkpoint, options);
-  context.out.print(fmt::format("\n{}, {} threads, loaded in {:.2f} s\n{}", cpu::dtype_name(options.dtype),
-                                options.threads, speed.load_seconds(), speed::pass_header()));
+  context.out.print(fmt::format("\n{}, {} threads, loaded in {:.2f} s; products in {}\n{}",
+                                cpu::dtype_name(options.dtype), options.threads, speed.load_seconds(),
+                                cpu::dtype_name(speed.product_dtype()), speed::pass_header()));
   const auto show = [&](const std::string& name, const speed::PassSpeed& pass) {
     context.out.print(speed::pass_line(name, pass));
     context.out.flush();
@@ -90,8 +91,8 @@ int BenchCommand::run(const Context& context) {
   context.out.print(
       "Random prompts of that many tokens, one at a time, and a batch of 64. GFLOP/s: the products of the "
       "pass; products:\n"
-      "the rate of oneDNN alone on the same matrices, between the passes; ratio: the first over the "
-      "second.\n");
+      "the rate of oneDNN alone on the same matrices, between the passes (of float32 where it has no "
+      "bfloat16); ratio: the\nfirst over the second.\n");
   std::vector<Result> results;
   for (const std::string& name : dtypes_) {
     options.dtype = *cpu::dtype_from_name(name);

@@ -67,6 +67,9 @@ class ForwardSpeed {
 
   double load_seconds() const { return load_seconds_; }
 
+  /// What PassSpeed::product_rate multiplies; see ProductRate.
+  cpu::Dtype product_dtype() const { return products_.dtype(); }
+
  private:
   void fill_ids(std::span<const int> lengths);
   PassSpeed measure(const model::PackedBatch& batch, const Work& work, const Rounds& rounds);

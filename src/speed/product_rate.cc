@@ -9,6 +9,7 @@
 #include <dnnl.hpp>
 
 #include "base/thread_pool.h"
+#include "cpu/matmul.h"
 
 extern "C" void omp_set_num_threads(int threads);  // see src/cpu/matmul.cc
 
@@ -16,6 +17,33 @@ namespace d3::speed {
 namespace {
 
 using dnnl::memory;
+
+/// Types of the two sides and of the result.
+struct Types {
+  memory::data_type left, right, out;
+};
+
+Types types_of(cpu::Dtype dtype) {
+  using type = memory::data_type;
+  switch (dtype) {
+    case cpu::Dtype::kBfloat16:
+      return {type::bf16, type::bf16, type::bf16};
+    case cpu::Dtype::kInt8:
+      return {type::u8, type::s8, type::s32};
+    case cpu::Dtype::kFloat32:
+      break;
+  }
+  return {type::f32, type::f32, type::f32};
+}
+
+dnnl::matmul::primitive_desc describe(const dnnl::engine& engine, const Types& types, int rows,
+                                      const ProductShape& shape, const memory::desc* weights) {
+  const auto [k, n] = shape;
+  const memory::desc a({rows, k}, types.left, memory::format_tag::ab);
+  const memory::desc c({rows, n}, types.out, memory::format_tag::ab);
+  const memory::desc any({k, n}, types.right, memory::format_tag::any);
+  return {dnnl::matmul::desc(a, weights ? *weights : any, c), engine};
+}
 
 struct Product {
   dnnl::matmul primitive;
@@ -40,7 +68,7 @@ void fill(memory& target, memory::data_type type) {
 
 struct ProductRate::Impl {
   std::vector<ProductShape> shapes;
-  memory::data_type left, right, out;
+  cpu::Dtype dtype = cpu::Dtype::kFloat32;
   int threads = 1;
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
@@ -49,19 +77,20 @@ struct ProductRate::Impl {
 
   void prepare(int rows) {
     std::vector<Product>& products = by_rows[rows];
+    const Types types = types_of(dtype);
     for (size_t i = 0; i < shapes.size(); ++i) {
-      const auto [k, n] = shapes[i];
-      const memory::desc a({rows, k}, left, memory::format_tag::ab);
-      const memory::desc b =
-          weights.size() > i ? weights[i].get_desc() : memory::desc({k, n}, right, memory::format_tag::any);
-      const memory::desc c({rows, n}, out, memory::format_tag::ab);
-      const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(a, b, c), engine);
-      Product product{
-          dnnl::matmul(description), memory(a, engine), {}, memory(c, engine), 2.0 * rows * k * n};
-      fill(product.a, left);
-      if (weights.size() <= i) {
+      const bool first = weights.size() <= i;
+      const memory::desc layout = first ? memory::desc() : weights[i].get_desc();
+      const auto description = describe(engine, types, rows, shapes[i], first ? nullptr : &layout);
+      Product product{.primitive = dnnl::matmul(description),
+                      .a = memory(description.src_desc(), engine),
+                      .b = {},
+                      .c = memory(description.dst_desc(), engine),
+                      .operations = 2.0 * rows * shapes[i].first * shapes[i].second};
+      fill(product.a, types.left);
+      if (first) {
         weights.emplace_back(description.weights_desc(), engine);
-        fill(weights.back(), right);
+        fill(weights.back(), types.right);
       }
       product.b = weights[i];
       products.push_back(product);
@@ -87,19 +116,16 @@ std::vector<ProductShape> vision_products(const checkpoint::VisionConfig& config
 
 ProductRate::ProductRate(std::vector<ProductShape> shapes, cpu::Dtype dtype, int threads)
     : impl_(std::make_unique<Impl>()) {
-  using type = memory::data_type;
-  impl_->left = dtype == cpu::Dtype::kFloat32 ? type::f32
-                : dtype == cpu::Dtype::kInt8  ? type::u8
-                                              : type::bf16;
-  impl_->right = dtype == cpu::Dtype::kInt8 ? type::s8 : impl_->left;
-  impl_->out = dtype == cpu::Dtype::kFloat32 ? type::f32
-               : dtype == cpu::Dtype::kInt8  ? type::s32
-                                             : type::bf16;
+  const bool lacking =
+      dtype == cpu::Dtype::kBfloat16 && !cpu::MatmulCache(1).supports(cpu::ProductType::kBfloat16);
+  impl_->dtype = lacking ? cpu::Dtype::kFloat32 : dtype;
   impl_->threads = threads > 0 ? threads : available_cpus();
   impl_->shapes = std::move(shapes);
 }
 
 ProductRate::~ProductRate() = default;
+
+cpu::Dtype ProductRate::dtype() const { return impl_->dtype; }
 
 double ProductRate::flops_per_second(int rows) {
   omp_set_num_threads(impl_->threads);

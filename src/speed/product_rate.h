@@ -23,9 +23,12 @@ std::vector<ProductShape> vision_products(const checkpoint::VisionConfig& config
 /// (fp32 for float32, int32 for int8) and no work in between.
 class ProductRate {
  public:
-  /// threads: 0 for every CPU.
+  /// threads: 0 for every CPU. bfloat16 is measured as float32 where oneDNN has no bf16 products for the CPU.
   ProductRate(std::vector<ProductShape> shapes, cpu::Dtype dtype, int threads);
   ~ProductRate();
+
+  /// What is multiplied.
+  cpu::Dtype dtype() const;
 
   /// Runs each product once on `rows` rows; operations per second over all of them.
   double flops_per_second(int rows);

@@ -116,7 +116,7 @@ TEST_F(CliDemo, IsReadAsItReads) {
 }
 
 TEST_F(CliDemo, IsTimed) {
-  const ProcessResult result = run("$D3 bench demo --dtype float32 --tokens 16 --rounds 1");
+  const ProcessResult result = run("$D3 bench demo --dtype float32,bfloat16 --tokens 16 --rounds 1");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("d3 serve demo --dtype float32"));
 }

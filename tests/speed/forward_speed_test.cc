@@ -68,6 +68,14 @@ TEST_F(ForwardSpeedTest, PartsAddUpToThePass) {
   EXPECT_NEAR(outside_products(pass), 1 - products / parts, 1e-9);
 }
 
+TEST_F(ForwardSpeedTest, EveryDtypeIsComparedWithProductsThatTheCpuHas) {
+  for (const auto dtype : {cpu::Dtype::kFloat32, cpu::Dtype::kBfloat16, cpu::Dtype::kInt8}) {
+    ProductRate rate(text_products(config_), dtype, 1);
+    EXPECT_TRUE(rate.dtype() == dtype || dtype == cpu::Dtype::kBfloat16);
+    EXPECT_GT(rate.flops_per_second(16), 0) << cpu::dtype_name(dtype);
+  }
+}
+
 TEST_F(ForwardSpeedTest, CountsWhatSharingSaves) {
   ForwardSpeed speed(checkpoint_, {.dtype = cpu::Dtype::kFloat32, .threads = 1});
   const Saving saving = speed.shared_state(60, 8, 4, 1);
