@@ -1,9 +1,12 @@
 # A room is one folder of src/ and one static library d3_<room>. `DEPENDS` names the rooms above it that it includes;
-# `LIBRARIES` names outside libraries.
+# `LIBRARIES` names outside libraries. With D3_UNITY_BUILD its sources are compiled as one, since most of the time goes
+# into headers that all of them include; `ALONE` names those that cannot be.
 function(d3_add_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "SOURCES;ALONE;DEPENDS;LIBRARIES" ${ARGN})
   if(ROOM_SOURCES)
-    add_library(d3_${name} STATIC ${ROOM_SOURCES})
+    add_library(d3_${name} STATIC ${ROOM_SOURCES} ${ROOM_ALONE})
+    set_target_properties(d3_${name} PROPERTIES UNITY_BUILD ${D3_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE 0)
+    set_source_files_properties(${ROOM_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     set(visibility PUBLIC)
   else()
     add_library(d3_${name} INTERFACE)
