@@ -89,7 +89,9 @@ Finding arithmetic(const Context& context) {
           rates.bfloat16 / 1e9, rates.float16 / 1e9, rates.float32 / 1e9, int8 ? "is there" : "is not")};
   if (!int8) {
     finding.state = State::kSlow;
-    finding.note = "without VNNI there is no exact int8: --dtype int8 is refused or slow";
+    finding.note = "no exact int8 here: --dtype int8 is refused";
+    if (machine.kernels.int8_needs_vnni)
+      finding.note += "; the target avx2 (D3_CPU_TARGET) has it without VNNI";
   } else if (rates.float16 > std::max(rates.bfloat16, rates.float32)) {
     finding.note = "bfloat16 weights are multiplied in float16, which is fastest here and about as exact";
   } else if (rates.float32 > rates.bfloat16) {

@@ -25,9 +25,8 @@ checkpoint::Verify verify_from(const std::string& name) {
 void ModelOptions::add_to(CLI::App& app) {
   source_.add_to(app);
   app.add_option("--dtype", dtype_,
-                 "Arithmetic: bfloat16 (fast), float32 (exact, twice the memory), int8 (weights quantised on "
-                 "load: half "
-                 "the memory, less exact), or auto: bfloat16")
+                 "Arithmetic: bfloat16 (fast), float32 (exact), int8 (weights quantised on load: half the "
+                 "memory, less exact), or auto: bfloat16")
       ->type_name("auto|bfloat16|float32|int8")
       ->check(CLI::IsMember({"auto", "bfloat16", "float32", "int8"}).description(""))
       ->capture_default_str();

@@ -19,11 +19,16 @@ constexpr int kTiledBlockRows = 264;
 
 constexpr size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
-/// The kernels of a type whose weights they pack; none for oneDNN's types and kWidened.
+/// The kernels of a type whose weights they pack; none for the other types.
 const PackedKernels* packed_kernels(const KernelTable& kernels, ProductType type) {
   if (type == ProductType::kFloat16) return &kernels.float16;
   if (type == ProductType::kGroupedInt8) return &kernels.int8;
   return nullptr;
+}
+
+/// Types whose kernels read weights where they are.
+bool refers_to_weights(ProductType type) {
+  return type == ProductType::kWidened || type == ProductType::kFloat32;
 }
 
 /// How our own kernels cut rows into tiles; tile_rows is 0 for oneDNN's types.
@@ -38,51 +43,59 @@ struct Tiling {
       tile_words = chosen.tile_words(k);
       pack_tile = chosen.pack_tile;
     };
-    if (type == ProductType::kWidened) use(kernels.widened);
+    if (refers_to_weights(type)) use(kernels.widened);
     if (const PackedKernels* packed = packed_kernels(kernels, type)) use(*packed);
   }
 };
 
-/// Whether a weight's data can be read as bf16 values where it is.
-bool holds_bf16(const checkpoint::TensorView& weight) {
-  return weight.dtype == checkpoint::Dtype::kBfloat16 &&
-         reinterpret_cast<uintptr_t>(weight.data.data()) % alignof(Bf16) == 0;
+/// Whether a weight's data can be read as values of that type where it is.
+template <typename Weight>
+bool holds(const checkpoint::TensorView& weight) {
+  constexpr auto dtype =
+      std::is_same_v<Weight, Bf16> ? checkpoint::Dtype::kBfloat16 : checkpoint::Dtype::kFloat32;
+  return weight.dtype == dtype && reinterpret_cast<uintptr_t>(weight.data.data()) % alignof(Weight) == 0;
 }
 
-/// How many of a panel's columns must be copied to be read as bf16 values.
+/// How many of a panel's columns must be copied to be read as values of that type.
+template <typename Weight>
 size_t copied_columns(const PanelSpec& spec) {
   size_t count = 0;
   for (const WeightRows& part : spec.parts)
-    if (!holds_bf16(*part.weight)) count += static_cast<size_t>(part.rows);
+    if (!holds<Weight>(*part.weight)) count += static_cast<size_t>(part.rows);
   return count;
 }
 
-/// Points columns[i] at the k values of a panel's column i; writes those of copied_columns to `copies` and
-/// returns the end of what it wrote.
-Bf16* point_at_columns(const KernelTable& kernels, const PanelSpec& spec, int k, const Bf16** columns,
-                       Bf16* copies) {
+/// Points columns[i] at the k values of a panel's column i; writes those of copied_columns to `copies`.
+template <typename Weight>
+void point_at_columns(const KernelTable& kernels, const PanelSpec& spec, int k, const Weight** columns,
+                      Weight* copies) {
   std::vector<float> values(static_cast<size_t>(k));
   for (const WeightRows& part : spec.parts) {
-    const bool in_place = holds_bf16(*part.weight);
+    const bool in_place = holds<Weight>(*part.weight);
     for (int row = part.first_row; row < part.first_row + part.rows; ++row) {
       const int64_t first = static_cast<int64_t>(row) * k;
       if (in_place) {
-        *columns++ = reinterpret_cast<const Bf16*>(part.weight->data.data()) + first;
+        *columns++ = reinterpret_cast<const Weight*>(part.weight->data.data()) + first;
         continue;
       }
       read_floats(*part.weight, first, k, values.data());
-      kernels.bf16.store(values.data(), k, copies);
+      kernels.typed<Weight>().store(values.data(), k, copies);
       *columns++ = copies;
       copies += k;
     }
   }
-  return copies;
+}
+
+/// Whether a panel's weights are read as fp32: for kFloat32, where not all of them are bf16.
+bool reads_float32(ProductType type, const PanelSpec& spec) {
+  return type == ProductType::kFloat32 && copied_columns<Bf16>(spec) > 0;
 }
 
 }  // namespace
 
 bool reads_in_place(ProductType type, const checkpoint::TensorView& weight) {
-  return type == ProductType::kWidened && holds_bf16(weight);
+  return refers_to_weights(type) &&
+         (holds<Bf16>(weight) || (type == ProductType::kFloat32 && holds<float>(weight)));
 }
 
 Linear::Linear(Machine& machine, ProductType type, std::span<const PanelSpec> panels) : type_(type) {
@@ -98,12 +111,10 @@ Linear::Linear(Machine& machine, ProductType type, std::span<const PanelSpec> pa
     column_scale_.resize(columns);
     column_offset_.resize(columns);
   }
-  if (type == ProductType::kWidened) {
-    weight_rows_.resize(columns);
-    refer_to_rows(machine, panels);
-  } else {
+  if (refers_to_weights(type))
+    refer_to_weights(machine, panels, columns);
+  else
     pack(machine, panels);
-  }
 }
 
 void Linear::pack(Machine& machine, std::span<const PanelSpec> specs) {
@@ -124,18 +135,33 @@ void Linear::pack(Machine& machine, std::span<const PanelSpec> specs) {
   });
 }
 
-void Linear::refer_to_rows(Machine& machine, std::span<const PanelSpec> specs) {
-  size_t copies = 0;
-  for (const PanelSpec& spec : specs) copies += copied_columns(spec);
-  packed_ = AlignedBuffer(copies * static_cast<size_t>(in_features_) * sizeof(Bf16));
-  auto* copy = reinterpret_cast<Bf16*>(packed_.data());
-  for (size_t i = 0; i < specs.size(); ++i)
-    copy = point_at_columns(machine.kernels, specs[i], in_features_,
-                            weight_rows_.data() + panels_[i].column_offset, copy);
+void Linear::refer_to_weights(Machine& machine, std::span<const PanelSpec> specs, size_t columns) {
+  const auto k = static_cast<size_t>(in_features_);
+  size_t bytes = 0;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    panels_[i].float32 = reads_float32(type_, specs[i]);
+    panels_[i].offset = bytes;
+    bytes += round_up(panels_[i].float32 ? copied_columns<float>(specs[i]) * k * sizeof(float)
+                                         : copied_columns<Bf16>(specs[i]) * k * sizeof(Bf16),
+                      64);
+  }
+  packed_ = AlignedBuffer(bytes);
+  bf16_columns_.resize(columns);
+  float32_columns_.resize(columns);
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const Panel& panel = panels_[i];
+    std::byte* copies = packed_.data() + panel.offset;
+    if (panel.float32)
+      point_at_columns(machine.kernels, specs[i], in_features_, float32_columns_.data() + panel.column_offset,
+                       reinterpret_cast<float*>(copies));
+    else
+      point_at_columns(machine.kernels, specs[i], in_features_, bf16_columns_.data() + panel.column_offset,
+                       reinterpret_cast<Bf16*>(copies));
+  }
 }
 
 void Linear::pack_columns(Machine& machine, const PanelSpec& spec, const Panel& panel) {
-  std::vector<Bf16> copies(copied_columns(spec) * static_cast<size_t>(in_features_));
+  std::vector<Bf16> copies(copied_columns<Bf16>(spec) * static_cast<size_t>(in_features_));
   std::vector<const Bf16*> columns(static_cast<size_t>(panel.columns));
   point_at_columns(machine.kernels, spec, in_features_, columns.data(), copies.data());
   packed_kernels(machine.kernels, type_)
@@ -158,9 +184,6 @@ void Linear::pack_panel(Machine& machine, const PanelSpec& spec, const Panel& pa
       }
       read_floats(*part.weight, first, in_features_, values.data());
       switch (type_) {
-        case ProductType::kFloat32:
-          std::memcpy(to, values.data(), k * 4);
-          break;
         case ProductType::kBfloat16:
           machine.kernels.bf16.store(values.data(), in_features_, reinterpret_cast<Bf16*>(to));
           break;
@@ -176,6 +199,7 @@ void Linear::pack_panel(Machine& machine, const PanelSpec& spec, const Panel& pa
           column_offset_[at] = 128 * sum;
           break;
         }
+        case ProductType::kFloat32:
         case ProductType::kWidened:
         case ProductType::kFloat16:
         case ProductType::kGroupedInt8:
@@ -300,8 +324,12 @@ void Linear::multiply(Machine& machine, const Plan& plan, size_t item, const std
   if (const PackedKernels* kernels = packed_kernels(machine.kernels, type_))
     kernels->product(tiles, plan.tiles(b), packed_.data() + panel.offset, in_features_, panel.columns, false,
                      block.values);
+  else if (panel.float32)
+    machine.kernels.widened.product_float32(tiles, plan.tiles(b),
+                                            float32_columns_.data() + panel.column_offset, in_features_,
+                                            panel.columns, block.values);
   else
-    machine.kernels.widened.product(tiles, plan.tiles(b), weight_rows_.data() + panel.column_offset,
+    machine.kernels.widened.product(tiles, plan.tiles(b), bf16_columns_.data() + panel.column_offset,
                                     in_features_, panel.columns, block.values);
 }
 

@@ -45,12 +45,13 @@ struct PanelRange {
   size_t end = SIZE_MAX;
 };
 
-/// Whether a Linear of that type refers to the weight's data and needs it for as long as itself: kWidened,
-/// for bf16 weights at even addresses. Other weights are copied.
+/// Whether a Linear of that type refers to the weight's data and needs it for as long as itself: kWidened and
+/// kFloat32 for bf16 weights, kFloat32 for fp32 weights, too, at aligned addresses. Other weights are copied.
 bool reads_in_place(ProductType type, const checkpoint::TensorView& weight);
 
-/// y = x Wᵀ for several weights at once, in one of the product types. kInt8: weights per output channel
-/// (symmetric, max|w| / 127), activations per row (kernels.quantize). kGroupedInt8: KernelTable::int8.
+/// y = x Wᵀ for several weights at once, in one of the product types. kWidened: weights rounded to bf16;
+/// kFloat32: as they are. kInt8: weights per output channel (symmetric, max|w| / 127), activations per row
+/// (kernels.quantize). kGroupedInt8: KernelTable::int8.
 class Linear {
  public:
   Linear() = default;
@@ -75,14 +76,15 @@ class Linear {
     int index = 0;
     int columns = 0;
     size_t offset = 0;         ///< in packed_
-    size_t column_offset = 0;  ///< in column_scale_, column_offset_ and weight_rows_
+    size_t column_offset = 0;  ///< in column_scale_, column_offset_, bf16_columns_ and float32_columns_
+    bool float32 = false;      ///< its columns are float32_columns_
   };
 
   /// How rows are cut into work items, and the products of the panels that run.
   struct Plan;
 
   void pack(Machine& machine, std::span<const PanelSpec> specs);
-  void refer_to_rows(Machine& machine, std::span<const PanelSpec> specs);
+  void refer_to_weights(Machine& machine, std::span<const PanelSpec> specs, size_t columns);
   void pack_columns(Machine& machine, const PanelSpec& spec, const Panel& panel);
   void pack_panel(Machine& machine, const PanelSpec& spec, const Panel& panel);
   Plan plan(Machine& machine, std::span<const Panel> panels, int64_t rows) const;
@@ -99,9 +101,10 @@ class Linear {
   int in_features_ = 0;
   std::vector<Panel> panels_;
   AlignedBuffer packed_;
-  std::vector<const Bf16*> weight_rows_;  // kWidened only: in_features values for each column
-  std::vector<float> column_scale_;       // int8 only
-  std::vector<int32_t> column_offset_;    // int8 only: 128 x the column's sum
+  std::vector<const Bf16*> bf16_columns_;  // kWidened and kFloat32 only: in_features values for each column
+  std::vector<const float*> float32_columns_;
+  std::vector<float> column_scale_;     // int8 only
+  std::vector<int32_t> column_offset_;  // int8 only: 128 x the column's sum
 };
 
 }  // namespace d3::cpu

@@ -15,7 +15,7 @@ namespace d3::cpu {
 
 /// What is multiplied and what comes out. oneDNN has fp32 x fp32 -> fp32, bf16 x bf16 -> fp32 and u8 x s8 ->
 /// int32; the others are fp32 x bf16 weights -> fp32 by KernelTable: widened, in fp16, and in int8 with
-/// scales of groups.
+/// scales of groups. A Linear in kFloat32 is KernelTable's, too (WidenedKernels).
 enum class ProductType { kFloat32, kBfloat16, kInt8, kWidened, kFloat16, kGroupedInt8 };
 
 /// Bytes of one element of the right-hand side (weights).

@@ -102,17 +102,12 @@ void release_layer_pages(const checkpoint::Checkpoint& checkpoint, ProductType t
   release({layer.mlp.gate_proj, layer.mlp.up_proj, layer.mlp.down_proj});
 }
 
-/// The readout runs in fp32 products always; a bf16 readout's weights are bf16 values.
+/// The readout runs in fp32 products always; a bf16 readout's weights are rounded to bf16.
 Linear pack_readout(Machine& machine, const checkpoint::TensorView& readout, checkpoint::ReadoutDtype dtype) {
-  checkpoint::TensorView rounded = readout;
-  std::vector<Bf16> values;
-  if (dtype == checkpoint::ReadoutDtype::kBfloat16 && readout.dtype != checkpoint::Dtype::kBfloat16) {
-    for (const float value : read_floats(readout)) values.push_back(to_bf16(value));
-    rounded.dtype = checkpoint::Dtype::kBfloat16;
-    rounded.data = std::as_bytes(std::span(values));
-  }
-  const PanelSpec panel{{{&rounded, 0, static_cast<int>(readout.shape[0])}}, kLogits, 0};
-  return {machine, ProductType::kFloat32, std::span(&panel, 1)};
+  const PanelSpec panel{{{&readout, 0, static_cast<int>(readout.shape[0])}}, kLogits, 0};
+  return {machine,
+          dtype == checkpoint::ReadoutDtype::kBfloat16 ? ProductType::kWidened : ProductType::kFloat32,
+          std::span(&panel, 1)};
 }
 
 }  // namespace

@@ -143,7 +143,9 @@ void resize_columns(const uint8_t* image, size_t stride, const ResizeAxis& axis,
 
 }  // namespace
 
-ResizeKernels make_kernels(const char* name) {
+// consteval: code of this target must not run where the CPU may lack its instructions, and filling a table at
+// the program's start would be such code.
+consteval ResizeKernels make_kernels(const char* name) {
   return {.name = name, .row = resize_row, .columns = resize_columns};
 }
 
@@ -160,7 +162,7 @@ struct Target {
 };
 
 // Best first.
-const Target kTargets[] = {
+constexpr Target kTargets[] = {
 #if HWY_TARGETS & HWY_AVX2
     {HWY_AVX2, N_AVX2::make_kernels("avx2")},
 #endif

@@ -11,13 +11,13 @@ namespace {
 
 constexpr size_t kLongest = 200;
 
-double milliseconds(std::chrono::duration<double> time) { return time.count() * 1e3; }
+double in_milliseconds(std::chrono::duration<double> time) { return time.count() * 1e3; }
 
 void append_text(std::string& line, const Exchange& exchange) {
   const RequestHead& head = exchange.head;
   line += fmt::format(
       "{} {} {} {} {:.1f} ms", head.request_id, head.method.empty() ? "-" : loggable(head.method),
-      head.path.empty() ? "-" : loggable(head.path), exchange.reply.status, milliseconds(exchange.taken));
+      head.path.empty() ? "-" : loggable(head.path), exchange.reply.status, in_milliseconds(exchange.taken));
   if (!exchange.reply.work) return;
   const Work& work = *exchange.reply.work;
   line += fmt::format(", {} questions, {} tokens", work.questions, work.input_tokens);
@@ -29,13 +29,13 @@ void append_json(std::string& line, const Exchange& exchange) {
   json::append_untrusted_string(line, head.request_id);
   line += fmt::format(R"(,"method":"{}","path":"{}","status":{},"ms":{:.3f},"bytes_in":{},"bytes_out":{})",
                       loggable(head.method), loggable(head.path), exchange.reply.status,
-                      milliseconds(exchange.taken), exchange.body_bytes, exchange.bytes_out);
+                      in_milliseconds(exchange.taken), exchange.body_bytes, exchange.bytes_out);
   if (!exchange.reply.work) return;
   const Work& work = *exchange.reply.work;
   line += fmt::format(R"(,"questions":{},"input_tokens":{})", work.questions, work.input_tokens);
   for (size_t i = 0; i < kStageNames.size(); ++i)
     if (work.stages[i])
-      line += fmt::format(R"(,"{}_ms":{:.3f})", kStageNames[i], milliseconds(*work.stages[i]));
+      line += fmt::format(R"(,"{}_ms":{:.3f})", kStageNames[i], in_milliseconds(*work.stages[i]));
 }
 
 }  // namespace

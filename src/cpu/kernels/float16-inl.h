@@ -41,13 +41,6 @@ HWY_INLINE int scaling_power(float value, int target) {
 constexpr int kWeightTarget = -1;  // weights up to 1
 constexpr int kRowTarget = 8;      // activations up to 512
 
-HWY_INLINE float largest_magnitude(const float* x, int n) {
-  Vec largest = hn::Zero(F32());
-  for_each_vector(n,
-                  [&](size_t i, size_t count) { largest = hn::Max(largest, hn::Abs(load(x + i, count))); });
-  return hn::GetLane(hn::MaxOfLanes(F32(), largest));
-}
-
 /// The largest |weight| of n columns of k values.
 float largest_weight(const Bf16* const* weights, int k, int n) {
   const hn::ScalableTag<uint16_t> d;
@@ -106,7 +99,7 @@ size_t float16_packed_bytes(int k, int n) {
 void pack_float16_columns(const Bf16* const* weights, int k, int n, std::byte* packed) {
   pack_float16(largest_weight(weights, k, n), k, n, packed,
                [&](int input, int depth, int column, float* strip) {
-                 widen_strip(StripColumns(weights + column, n - column).weights, input, depth, strip);
+                 widen_strip(StripColumns<Bf16>(weights + column, n - column).weights, input, depth, strip);
                });
 }
 
@@ -190,8 +183,9 @@ HWY_INLINE void multiply_float16_input(const uint32_t* HWY_RESTRICT tile, const 
 
 /// c [kRows, 64] (+)= factors[row] * tile[kRows][depth] x strip[depth][64].
 template <int kRows>
-void multiply_float16_tile(const uint32_t* HWY_RESTRICT tile, const uint16_t* HWY_RESTRICT strip, int depth,
-                           const float* factors, bool accumulate, float* HWY_RESTRICT c, ptrdiff_t stride) {
+D3_INNERMOST void multiply_float16_tile(const uint32_t* HWY_RESTRICT tile, const uint16_t* HWY_RESTRICT strip,
+                                        int depth, const float* factors, bool accumulate,
+                                        float* HWY_RESTRICT c, ptrdiff_t stride) {
   const hn::ScalableTag<uint16_t> d;
   const int most = depth <= kFloat16ShortSum ? kFloat16ShortSum : kFloat16Sum;
   for (int first = 0; first < depth; first += most) {

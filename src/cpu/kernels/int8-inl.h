@@ -1,28 +1,101 @@
-// cpu/kernels/int8-inl.h: fp32 rows times int8 weights (KernelTable::int8), for AVX-512 CPUs with
-// AVX512-VNNI, whose instruction stands in assembly like those of float16-inl.h. Its operand that may come
-// from memory is the signed one: activations are s8, and weights u8 with 128 added, which a row's own sum
-// takes away again.
+// cpu/kernels/int8-inl.h: fp32 rows times int8 weights (KernelTable::int8), exact sums on every x86-64 CPU.
+// On AVX-512 by AVX512-VNNI, whose instruction stands in assembly like those of float16-inl.h. Its operand
+// that may come from memory is the signed one: activations are s8, and weights u8 with 128 added, which a
+// row's own sum takes away again. AVX2 multiplies the same numbers as pairs of 16 bits, where no pair of
+// products overflows (vpmaddubsw, which multiplies bytes, would saturate): activations are widened when they
+// are tiled, weights strip by strip in the L1 cache.
 
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-constexpr int kInt8Group = 128;             // inputs that have one scale
-constexpr int kInt8Words = kInt8Group / 4;  // of a row in a group
-constexpr int kInt8Columns = kTileColumns;  // of a strip
-constexpr int kInt8Terms = 2 * 16;          // words before a tile's group: factors, then sums, of its rows
+constexpr bool kInt8NeedsVnni = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3;
+
+#if HWY_ARCH_X86
+constexpr bool kInt8Widened = HWY_TARGET == HWY_AVX2;  // bytes to 16 bits
+constexpr int kInt8Group = 128;                        // inputs that have one scale
+constexpr int kInt8Bytes = kInt8Group / 4;             // words of a row's bytes in a group
+constexpr int kInt8Steps = kInt8Widened ? 2 : 1;       // words that a word of bytes is multiplied as
+constexpr int kInt8Words = kInt8Steps * kInt8Bytes;    // of a row's tile in a group
+constexpr int kInt8Columns = kTileColumns;             // of a strip
+constexpr int kInt8Terms = 2 * 16;  // words before a tile's group: factors, then sums, of its rows
 constexpr float kInt8Largest = 127.0F;
 
 using Sums = hn::Vec<hn::ScalableTag<int32_t>>;
 
-/// sum + the four products of u8 weights and s8 activations in each lane; `a` is one word for all lanes.
-HWY_INLINE Sums add_int8_products(Sums weights, const uint32_t* a, Sums sum) {
-  auto raw = sum.raw;
-  asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(raw) : "v"(weights.raw), "m"(*a));
-  return Sums{raw};
-}
+/// sum + the products of the weights and activations in each lane: four of u8 and s8 or, widened, two.
+#if HWY_TARGET <= HWY_AVX3
 HWY_INLINE Sums add_int8_products(Sums weights, Sums a, Sums sum) {
   auto raw = sum.raw;
   asm("vpdpbusd %2, %1, %0" : "+v"(raw) : "v"(weights.raw), "v"(a.raw));
   return Sums{raw};
 }
+#elif HWY_TARGET == HWY_AVX2
+// In assembly, too: compilers know that integers may be added in any order, and reorder until sums no longer
+// fit in registers.
+HWY_INLINE Sums add_int8_products(Sums weights, Sums a, Sums sum) {
+  auto raw = sum.raw;
+  auto pairs = sum.raw;
+  asm("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(raw), "=&x"(pairs) : "x"(weights.raw), "x"(a.raw));
+  return Sums{raw};
+}
+#else
+HWY_INLINE Sums add_int8_products(Sums weights, Sums a, Sums sum) {
+  const hn::ScalableTag<int32_t> d;
+  HWY_ALIGN int32_t lanes_of[3][HWY_MAX_BYTES / sizeof(int32_t)];
+  hn::Store(weights, d, lanes_of[0]);
+  hn::Store(a, d, lanes_of[1]);
+  hn::Store(sum, d, lanes_of[2]);
+  for (size_t lane = 0; lane < hn::Lanes(d); ++lane)
+    for (int byte = 0; byte < 4; ++byte)
+      lanes_of[2][lane] += static_cast<uint8_t>(lanes_of[0][lane] >> 8 * byte) *
+                           static_cast<int8_t>(lanes_of[1][lane] >> 8 * byte);
+  return hn::Load(d, lanes_of[2]);
+}
+#endif
+
+/// The same; `a` is one word for all lanes.
+#if HWY_TARGET <= HWY_AVX3
+HWY_INLINE Sums add_int8_products(Sums weights, const uint32_t* a, Sums sum) {
+  auto raw = sum.raw;
+  asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(raw) : "v"(weights.raw), "m"(*a));
+  return Sums{raw};
+}
+#else
+HWY_INLINE Sums add_int8_products(Sums weights, const uint32_t* a, Sums sum) {
+  return add_int8_products(
+      weights, hn::BitCast(hn::ScalableTag<int32_t>(), hn::Set(hn::ScalableTag<uint32_t>(), *a)), sum);
+}
+#endif
+
+#if HWY_TARGET == HWY_AVX2
+/// A row's words of a group, bytes (s8) to s16: first the even bytes of each word, then the odd ones.
+HWY_INLINE void widen_activations(uint32_t* words) {
+  const hn::ScalableTag<int16_t> d16;
+  const hn::ScalableTag<uint32_t> du;
+  for (int i = 0; i < kInt8Bytes; i += static_cast<int>(hn::Lanes(du))) {
+    const auto both = hn::BitCast(d16, hn::LoadU(du, words + i));
+    hn::StoreU(hn::BitCast(du, hn::ShiftRight<8>(hn::ShiftLeft<8>(both))), du, words + i);
+    hn::StoreU(hn::BitCast(du, hn::ShiftRight<8>(both)), du, words + kInt8Bytes + i);
+  }
+}
+
+/// `words` rows of kInt8Columns words of bytes (u8) to two rows of u16 each in `strip`, which it returns: the
+/// even bytes, the odd ones.
+HWY_INLINE const uint32_t* widen_weights(const uint32_t* bytes, int words, uint32_t* strip) {
+  const hn::ScalableTag<uint16_t> d16;
+  const hn::ScalableTag<uint32_t> du;
+  const auto low = hn::Set(d16, 0xFF);
+  uint32_t* to = strip;
+  for (int i = 0; i < words; ++i, bytes += kInt8Columns, to += 2 * kInt8Columns) {
+    for (int v = 0; v < kInt8Columns; v += static_cast<int>(hn::Lanes(du))) {
+      const auto both = hn::BitCast(d16, hn::LoadU(du, bytes + v));
+      hn::StoreU(hn::BitCast(du, hn::And(both, low)), du, to + v);
+      hn::StoreU(hn::BitCast(du, hn::ShiftRight<8>(both)), du, to + kInt8Columns + v);
+    }
+  }
+  return strip;
+}
+#else
+HWY_INLINE void widen_activations(uint32_t*) {}
+HWY_INLINE const uint32_t* widen_weights(const uint32_t* bytes, int, uint32_t*) { return bytes; }
+#endif
 
 constexpr int int8_groups(int k) { return (k + kInt8Group - 1) / kInt8Group; }
 /// Words of a row in a group of `inputs` inputs.
@@ -73,7 +146,7 @@ void pack_int8_columns(const Bf16* const* weights, int k, int n, std::byte* pack
   for (int input = 0; input < k; input += kInt8Group) {
     const int depth = std::min(kInt8Group, k - input);
     for (int column = 0; column < n; column += kInt8Columns) {
-      widen_strip(StripColumns(weights + column, n - column).weights, input, depth, strip);
+      widen_strip(StripColumns<Bf16>(weights + column, n - column).weights, input, depth, strip);
       for (int v = 0; v < kInt8Columns; v += static_cast<int>(lanes()))
         pack_int8_vector(strip + v, depth, reinterpret_cast<float*>(to) + v, to + kInt8Columns + v);
       to += (1 + int8_words(depth)) * kInt8Columns;
@@ -110,6 +183,7 @@ void pack_int8_tile(const float* x, int rows, int k, uint32_t* tile) {
       int32_t sum = 0;
       factors[row] = quantize_group(x + static_cast<ptrdiff_t>(row) * k + first,
                                     std::min(kInt8Group, k - first), tile, sum);
+      widen_activations(tile);
       starts[row] = -128 * sum;
     }
   }
@@ -136,23 +210,23 @@ HWY_INLINE void multiply_int8_word(const uint32_t* HWY_RESTRICT tile, const uint
   }
 }
 
-/// c [kRows, kInt8Columns] (+)= one group of a tile x one of a strip.
+/// c [kRows, kInt8Columns] (+)= one group of a tile x one of a strip: its columns' factors and its words.
 template <int kRows>
-void multiply_int8_tile(const uint32_t* HWY_RESTRICT tile, const uint32_t* HWY_RESTRICT strip, int words,
-                        bool accumulate, float* HWY_RESTRICT c, ptrdiff_t stride) {
+D3_INNERMOST void multiply_int8_tile(const uint32_t* HWY_RESTRICT tile, const float* HWY_RESTRICT factors,
+                                     const uint32_t* HWY_RESTRICT strip, int words, bool accumulate,
+                                     float* HWY_RESTRICT c, ptrdiff_t stride) {
   const F32 d;
   const hn::ScalableTag<int32_t> di;
   const auto* row_factors = reinterpret_cast<const float*>(tile);
   const auto* starts = reinterpret_cast<const int32_t*>(tile) + kInt8Terms / 2;
-  const auto* factors = reinterpret_cast<const float*>(strip);
   tile += kInt8Terms;
-  strip += kInt8Columns;
   Sums sum0[kRows];
   Sums sum1[kRows];
 #pragma GCC unroll 16
   for (int row = 0; row < kRows; ++row) sum0[row] = sum1[row] = hn::Set(di, starts[row]);
-  for (int i = 0; i < words; ++i, ++tile, strip += kInt8Columns)
-    multiply_int8_word<kRows>(tile, strip, sum0, sum1);
+  for (int i = 0; i < words; ++i, ++tile)
+    for (int step = 0; step < kInt8Steps; ++step, strip += kInt8Columns)
+      multiply_int8_word<kRows>(tile + step * kInt8Bytes, strip, sum0, sum1);
   const Vec factor0 = hn::LoadU(d, factors);
   const Vec factor1 = hn::LoadU(d, factors + lanes());
 #pragma GCC unroll 16
@@ -166,7 +240,8 @@ void multiply_int8_tile(const uint32_t* HWY_RESTRICT tile, const uint32_t* HWY_R
   }
 }
 
-using MultiplyInt8Tile = void (*)(const uint32_t*, const uint32_t*, int, bool, float*, ptrdiff_t);
+using MultiplyInt8Tile = void (*)(const uint32_t*, const float*, const uint32_t*, int, bool, float*,
+                                  ptrdiff_t);
 
 template <int... kRows>
 constexpr std::array<MultiplyInt8Tile, sizeof...(kRows)> int8_tile_kernels(
@@ -179,6 +254,7 @@ constexpr auto kMultiplyInt8Tile = int8_tile_kernels(std::make_integer_sequence<
 /// See PackedKernels.
 void int8_product(const uint32_t* tiles, const TileRows& rows, const std::byte* packed, int k, int n,
                   bool accumulate, float* c) {
+  HWY_ALIGN uint32_t widened[kInt8Widened ? kInt8Words * kInt8Columns : 1];
   const size_t tile_size = int8_tile_words(k);
   const auto* strip = reinterpret_cast<const uint32_t*>(packed);
   for (int input = 0; input < k; input += kInt8Group) {
@@ -186,10 +262,12 @@ void int8_product(const uint32_t* tiles, const TileRows& rows, const std::byte* 
     const int group = input / kInt8Group;
     const int strip_size = (1 + words) * kInt8Columns;
     for (int column = 0; column < n; column += kInt8Columns, strip += strip_size) {
+      const auto* factors = reinterpret_cast<const float*>(strip);
+      const uint32_t* weights = widen_weights(strip + kInt8Columns, words, widened);
       const auto multiply = [&](int tile, int height, bool add, float* to, ptrdiff_t stride) {
         const uint32_t* from = tiles + static_cast<size_t>(tile) * tile_size +
                                static_cast<ptrdiff_t>(group) * (kInt8Terms + height * kInt8Words);
-        kMultiplyInt8Tile[static_cast<size_t>(height - 1)](from, strip, words, add, to, stride);
+        kMultiplyInt8Tile[static_cast<size_t>(height - 1)](from, factors, weights, words, add, to, stride);
       };
       multiply_strip<kInt8Columns>(multiply, rows, strip + strip_size, strip_size * 4, column, n,
                                    accumulate || input > 0, c);

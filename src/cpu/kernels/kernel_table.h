@@ -108,8 +108,9 @@ struct TileRows {
   int height(int tile) const { return first(tile + 1) - first(tile); }
 };
 
-/// fp32 rows times bf16 weights: the weights are widened in cache, strip by strip, and multiplied and added
-/// in fp32. Exact for bf16 weights, and as fast as the CPU's fp32.
+/// fp32 rows times bf16 or fp32 weights where they are: a strip at a time is transposed, and widened, in
+/// cache, then multiplied and added in fp32. Exact for bf16 weights, and as fast as the CPU's fp32. A row's
+/// results do not depend on how many rows there are.
 struct WidenedKernels {
   int tile_rows;  ///< rows of x that one pass over a strip multiplies
 
@@ -123,6 +124,8 @@ struct WidenedKernels {
   /// k values of a column (a row of the checkpoint's [n, k] tensor, read in place).
   void (*product)(const uint32_t* tiles, const TileRows& rows, const Bf16* const* weights, int k, int n,
                   float* c);
+  void (*product_float32)(const uint32_t* tiles, const TileRows& rows, const float* const* weights, int k,
+                          int n, float* c);
 };
 
 /// fp32 rows times weights that are packed for it. tile_rows is 0, and all else null, where the target has no
@@ -164,6 +167,7 @@ struct KernelTable {
   /// int8: weights and activations are quantised symmetrically, max|x| / 127, in groups of 128 inputs of a
   /// column and of a row; a group's products are summed exactly, the groups in fp32.
   PackedKernels int8;
+  bool int8_needs_vnni;  ///< whether they are for CPUs with AVX512-VNNI only; see has_int8_products
 
   /// x += y, n values.
   void (*add)(const float* y, int n, float* x);

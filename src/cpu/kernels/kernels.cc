@@ -61,17 +61,21 @@ constexpr TypedKernels<T> typed_kernels() {
 
 }  // namespace
 
-KernelTable make_table(const char* name) {
+// consteval: code of this target must not run where the CPU may lack its instructions, and filling a table at
+// the program's start would be such code.
+consteval KernelTable make_table(const char* name) {
   return {.name = name,
           .f32 = typed_kernels<float>(),
           .bf16 = typed_kernels<Bf16>(),
           .widened = {.tile_rows = kTileRows,
                       .tile_words = widened_tile_words,
                       .pack_tile = pack_widened_tile,
-                      .product = widened_product},
+                      .product = widened_product<Bf16>,
+                      .product_float32 = widened_product<float>},
           .float16 = kFloat16Kernels,
           .float16_packing = kFloat16Packing,
           .int8 = kInt8Kernels,
+          .int8_needs_vnni = kInt8NeedsVnni,
           .add = add_rows,
           .add_bias = add_bias,
           .add_weighted = add_weighted,
@@ -95,7 +99,7 @@ struct Target {
 };
 
 // Best first.
-const Target kTargets[] = {
+constexpr Target kTargets[] = {
 #if HWY_TARGETS & HWY_AVX3
     {HWY_AVX3, N_AVX3::make_table("avx512")},
 #endif
@@ -129,7 +133,7 @@ bool has_float16_products(const KernelTable& table) {
 }
 
 bool has_int8_products(const KernelTable& table) {
-  return table.int8.tile_rows > 0 && (feature_bits().ecx >> 11 & 1U) != 0;
+  return table.int8.tile_rows > 0 && (!table.int8_needs_vnni || (feature_bits().ecx >> 11 & 1U) != 0);
 }
 
 std::vector<const KernelTable*> supported_kernel_tables() {

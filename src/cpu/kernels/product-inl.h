@@ -1,5 +1,6 @@
-// cpu/kernels/product-inl.h: fp32 rows times bf16 weights, widened in cache: exact products of what is
-// stored, at the rate of fp32 multiply-adds, for every target.
+// cpu/kernels/product-inl.h: fp32 rows times bf16 or fp32 weights, bf16 ones widened in cache: exact products
+// of what is stored, at the rate of fp32 multiply-adds, for every target. A row's results do not depend on
+// the rows beside it.
 //
 // The loops are Goto's (Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008): a
 // strip of kTileColumns outputs x kDepth inputs is transposed and widened into the L1 cache once and
@@ -15,9 +16,19 @@ constexpr int kDepth = 192;
 // Rows of a tile whose values are read from memory by the multiply-adds themselves; see add_product.
 constexpr int kMemoryRows = 8;
 
+// The innermost loops are left out of the thread sanitizer, which would make them a hundred times slower.
+// What they read and write is read and written by checked code before and after them.
+#undef D3_INNERMOST
+#define D3_INNERMOST __attribute__((no_sanitize_thread))
+
+// Inputs in a block of 128 bits.
+template <typename Weight>
+constexpr int kBlockInputs = 16 / static_cast<int>(sizeof(Weight));
+
 #if HWY_TARGET != HWY_SCALAR
-/// One block of 128 bits from each of weights[0], weights[4], .. at `input`: 8 inputs of every fourth column.
-HWY_INLINE Vec load_every_fourth(const Bf16* const* weights, int input) {
+/// One block from each of weights[0], weights[4], .. at `input`.
+template <typename Weight>
+HWY_INLINE Vec load_every_fourth(const Weight* const* weights, int input) {
   using Quarter = hn::Full128<float>;
   const auto at = [&](int column) {
     return hn::LoadU(Quarter(), reinterpret_cast<const float*>(weights[column] + input));
@@ -32,9 +43,9 @@ HWY_INLINE Vec load_every_fourth(const Bf16* const* weights, int input) {
 #endif
 }
 
-/// Widens 8 inputs of lanes() columns: strip[8][kTileColumns], one vector of each row. Pairs of inputs are
-/// transposed as 32-bit values, then parted.
-HWY_INLINE void widen_block(const Bf16* const* weights, int input, float* strip) {
+/// Loads a block of each of lanes() columns and calls take(i, values) for i = 0..3: the i-th 32 bits of each.
+template <typename Weight, typename Take>
+HWY_INLINE void transpose_blocks(const Weight* const* weights, int input, const Take& take) {
   const F32 d;
   const hn::RebindToUnsigned<F32> bits;
   const hn::Repartition<uint64_t, F32> d64;
@@ -46,25 +57,38 @@ HWY_INLINE void widen_block(const Bf16* const* weights, int input, float* strip)
   const auto low23 = hn::BitCast(d64, hn::InterleaveLower(d, r2, r3));
   const auto high01 = hn::BitCast(d64, hn::InterleaveUpper(d, r0, r1));
   const auto high23 = hn::BitCast(d64, hn::InterleaveUpper(d, r2, r3));
-  const auto part = [&](hn::Vec<decltype(d64)> pairs, int pair) {
-    const auto both = hn::BitCast(bits, pairs);
+  take(0, hn::BitCast(bits, hn::InterleaveLower(d64, low01, low23)));
+  take(1, hn::BitCast(bits, hn::InterleaveUpper(d64, low01, low23)));
+  take(2, hn::BitCast(bits, hn::InterleaveLower(d64, high01, high23)));
+  take(3, hn::BitCast(bits, hn::InterleaveUpper(d64, high01, high23)));
+}
+
+/// Widens a block of lanes() columns: strip[kBlockInputs][kTileColumns], one vector of each row.
+HWY_INLINE void widen_block(const Bf16* const* weights, int input, float* strip) {
+  const F32 d;
+  const hn::RebindToUnsigned<F32> bits;
+  transpose_blocks(weights, input, [&](int pair, auto both) {
     float* to = strip + static_cast<ptrdiff_t>(2 * pair) * kTileColumns;
     hn::Store(hn::BitCast(d, hn::ShiftLeft<16>(both)), d, to);
     hn::Store(hn::BitCast(d, hn::And(both, hn::Set(bits, 0xFFFF0000U))), d, to + kTileColumns);
-  };
-  part(hn::InterleaveLower(d64, low01, low23), 0);
-  part(hn::InterleaveUpper(d64, low01, low23), 1);
-  part(hn::InterleaveLower(d64, high01, high23), 2);
-  part(hn::InterleaveUpper(d64, high01, high23), 3);
+  });
+}
+
+HWY_INLINE void widen_block(const float* const* weights, int input, float* strip) {
+  const F32 d;
+  transpose_blocks(weights, input, [&](int i, auto values) {
+    hn::Store(hn::BitCast(d, values), d, strip + static_cast<ptrdiff_t>(i) * kTileColumns);
+  });
 }
 #endif
 
 /// strip[depth][kTileColumns] = inputs input .. input + depth of kTileColumns columns.
-void widen_strip(const Bf16* const* weights, int input, int depth, float* strip) {
+template <typename Weight>
+D3_INNERMOST void widen_strip(const Weight* const* weights, int input, int depth, float* strip) {
   int i = 0;
 #if HWY_TARGET != HWY_SCALAR
   const auto n = static_cast<ptrdiff_t>(lanes());
-  for (; i + 8 <= depth; i += 8)
+  for (; i + kBlockInputs<Weight> <= depth; i += kBlockInputs<Weight>)
     for (int v = 0; v < kTileVectors; ++v)
       widen_block(weights + v * n, input + i, strip + static_cast<ptrdiff_t>(i) * kTileColumns + v * n);
 #endif
@@ -134,8 +158,8 @@ HWY_INLINE void multiply_input(const float* HWY_RESTRICT tile, const float* HWY_
 
 /// target (+)= tile[kRows][depth] x strip[depth][kTileColumns].
 template <int kRows>
-void multiply_tile(const float* HWY_RESTRICT tile, const float* HWY_RESTRICT strip, int depth,
-                   const TileTarget& target) {
+D3_INNERMOST void multiply_tile(const float* HWY_RESTRICT tile, const float* HWY_RESTRICT strip, int depth,
+                                const TileTarget& target) {
   const F32 d;
   const size_t n = lanes();
   const size_t width0 = std::min(n, target.columns);
@@ -175,23 +199,26 @@ constexpr std::array<MultiplyTile, sizeof...(kRows)> tile_kernels(std::integer_s
 constexpr auto kMultiplyTile = tile_kernels(std::make_integer_sequence<int, kTileRows>());
 
 /// Asks for the cache lines of the part `part` of `parts` of a strip, so that widen_strip finds them.
-HWY_INLINE void prefetch_strip(const Bf16* const* weights, int input, int depth, int part, int parts) {
-  constexpr int kLine = 64 / sizeof(Bf16);
+template <typename Weight>
+HWY_INLINE void prefetch_strip(const Weight* const* weights, int input, int depth, int part, int parts) {
+  constexpr int kLine = 64 / sizeof(Weight);
   for (int column = part; column < kTileColumns; column += parts)
     for (int i = 0; i < depth; i += kLine) hwy::Prefetch(weights[column] + input + i);
 }
 
 /// The columns of one strip; those beyond the last repeat it and are never stored.
+template <typename Weight>
 struct StripColumns {
-  const Bf16* weights[kTileColumns];
+  const Weight* weights[kTileColumns];
 
-  StripColumns(const Bf16* const* columns, int count) {
+  StripColumns(const Weight* const* columns, int count) {
     for (int i = 0; i < kTileColumns; ++i) weights[i] = columns[std::min(i, count - 1)];
   }
 };
 
 /// See WidenedKernels.
-void widened_product(const uint32_t* tiles, const TileRows& rows, const Bf16* const* weights, int k, int n,
+template <typename Weight>
+void widened_product(const uint32_t* tiles, const TileRows& rows, const Weight* const* weights, int k, int n,
                      float* c) {
   HWY_ALIGN float strip[kDepth * kTileColumns];
   const auto* inputs = reinterpret_cast<const float*>(tiles);
@@ -199,11 +226,11 @@ void widened_product(const uint32_t* tiles, const TileRows& rows, const Bf16* co
   for (int input = 0; input < k; input += kDepth) {
     const int depth = std::min(kDepth, k - input);
     for (int column = 0; column < n; column += kTileColumns) {
-      widen_strip(StripColumns(weights + column, n - column).weights, input, depth, strip);
+      widen_strip(StripColumns<Weight>(weights + column, n - column).weights, input, depth, strip);
       const bool last = column + kTileColumns >= n;
       const int next_column = last ? 0 : column + kTileColumns;
       const int next_input = last ? input + kDepth : input;
-      const StripColumns next(weights + next_column, n - next_column);
+      const StripColumns<Weight> next(weights + next_column, n - next_column);
       for (int tile = 0; tile < rows.tiles; ++tile) {
         if (next_input < k)
           prefetch_strip(next.weights, next_input, std::min(kDepth, k - next_input), tile, rows.tiles);

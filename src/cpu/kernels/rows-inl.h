@@ -53,6 +53,15 @@ void scale_gate(const float* x, float factor, const float* gate, int n, T* out) 
   });
 }
 
+/// The largest |x| of n values.
+template <typename T>
+HWY_INLINE float largest_magnitude(const T* x, int n) {
+  Vec largest = hn::Zero(F32());
+  for_each_vector(n,
+                  [&](size_t i, size_t count) { largest = hn::Max(largest, hn::Abs(load(x + i, count))); });
+  return hn::GetLane(hn::MaxOfLanes(F32(), largest));
+}
+
 /// The largest of `floor` and n values.
 HWY_INLINE float largest_value(const float* values, int n, float floor) {
   const F32 d;
@@ -96,10 +105,7 @@ float quantize(const T* x, int n, uint8_t* out) {
   const F32 d;
   const hn::Rebind<int32_t, F32> di;
   const hn::Rebind<uint8_t, F32> d8;
-  Vec largest = hn::Zero(d);
-  for_each_vector(n,
-                  [&](size_t i, size_t count) { largest = hn::Max(largest, hn::Abs(load(x + i, count))); });
-  const float max = hn::GetLane(hn::MaxOfLanes(d, largest));
+  const float max = largest_magnitude(x, n);
   const Vec inverse = hn::Set(d, max > 0.0F ? 127.0F / max : 0.0F);
   for_each_vector(n, [&](size_t i, size_t count) {
     const auto q = hn::Add(hn::NearestInt(hn::Mul(load(x + i, count), inverse)), hn::Set(di, 128));
