@@ -15,7 +15,7 @@ namespace {
 /// What multiplies weights of that dtype, where `arithmetic` is one of the three, not kAuto.
 ProductType product_type(const KernelTable& kernels, Dtype dtype, Arithmetic arithmetic) {
   if (dtype == Dtype::kFloat32) return ProductType::kFloat32;
-  // Where bf16 products are the fastest there is AMX, and oneDNN has it for int8, too.
+  // Where bf16 products are the fastest, oneDNN is fast in int8, too, by AMX or by VNNI.
   if (dtype == Dtype::kInt8)
     return arithmetic != Arithmetic::kBfloat16 && has_int8_products(kernels) ? ProductType::kGroupedInt8
                                                                              : ProductType::kInt8;
