@@ -80,7 +80,8 @@ Finding kernels(const Context& context) {
 Finding arithmetic(const Context& context) {
   cpu::Machine machine(cpu::select_kernel_table(context.cpu_target), 1);
   const cpu::Bf16Rates rates = cpu::measure_bf16_rates(machine);
-  const bool int8 = cpu::has_int8_products(machine.kernels) || cpu::int8_products_are_exact(machine);
+  const cpu::Int8Rates int8_rates = cpu::measure_int8_rates(machine);
+  const bool int8 = std::max(int8_rates.one_scale, int8_rates.grouped) > 0;
   Finding finding{
       .name = "arithmetic",
       .value = fmt::format(

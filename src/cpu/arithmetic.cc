@@ -4,6 +4,7 @@
 #include <bit>
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <vector>
 
@@ -64,13 +65,18 @@ class WidenedCandidate : public Candidate {
   std::vector<float> out_ = std::vector<float>(static_cast<size_t>(kRows) * kOut);
 };
 
-class Float16Candidate : public Candidate {
+/// Kernels of ours that pack the weights.
+class PackedCandidate : public Candidate {
  public:
-  Float16Candidate(const PackedKernels& kernels, const Weights& weights)
+  PackedCandidate(const PackedKernels& kernels, const Weights& weights)
       : kernels_(kernels),
         rows_(TileRows::of(kRows, kernels.tile_rows)),
-        tiles_(static_cast<size_t>(rows_.tiles) * kernels.tile_words(kIn), 0x38003800U),  // 0.5 twice
+        tiles_(static_cast<size_t>(rows_.tiles) * kernels.tile_words(kIn)),
         packed_(kernels.packed_bytes(kIn, kOut)) {
+    const std::vector<float> x(static_cast<size_t>(kRows) * kIn, 0.5F);
+    for (int tile = 0; tile < rows_.tiles; ++tile)
+      kernels_.pack_tile(x.data(), rows_.height(tile), kIn,
+                         tiles_.data() + static_cast<size_t>(tile) * kernels.tile_words(kIn));
     kernels_.pack_columns(weights.columns.data(), kIn, kOut, packed_.data());
   }
   void run() override {
@@ -80,26 +86,39 @@ class Float16Candidate : public Candidate {
  private:
   const PackedKernels& kernels_;
   const TileRows rows_;
-  const std::vector<uint32_t> tiles_;
+  std::vector<uint32_t> tiles_;
   AlignedBuffer packed_;
   std::vector<float> out_ = std::vector<float>(static_cast<size_t>(kRows) * kOut);
 };
 
-class Bfloat16Candidate : public Candidate {
+/// oneDNN's, of weights and activations whose elements have the size of T.
+template <typename T>
+class OneDnnCandidate : public Candidate {
  public:
-  Bfloat16Candidate(MatmulCache& products, const Weights& weights)
-      : product_(products.get({ProductType::kBfloat16, kRows, kIn, kOut, false})),
-        packed_(products.packed_bytes(ProductType::kBfloat16, kIn, kOut)) {
-    products.pack(ProductType::kBfloat16, kIn, kOut, true, kIn, weights.values.data(), packed_.data());
+  OneDnnCandidate(MatmulCache& products, ProductType type, T value)
+      : product_(products.get({type, kRows, kIn, kOut, false})),
+        x_(static_cast<size_t>(kRows) * kIn, value),
+        packed_(products.packed_bytes(type, kIn, kOut)) {
+    const std::vector<T> weights(static_cast<size_t>(kIn) * kOut, value);
+    products.pack(type, kIn, kOut, true, kIn, weights.data(), packed_.data());
   }
   void run() override { product_.run(0, x_.data(), packed_.data(), out_.data()); }
 
  private:
   const Matmul& product_;
-  const std::vector<Bf16> x_ = std::vector<Bf16>(static_cast<size_t>(kRows) * kIn, to_bf16(0.5F));
+  const std::vector<T> x_;
   std::vector<std::byte> packed_;
   std::vector<float> out_ = std::vector<float>(static_cast<size_t>(kRows) * kOut);
 };
+
+/// Runs those that exist in turns, so that all meet the same phases of a shared machine.
+void time_in_turns(std::initializer_list<Candidate*> candidates) {
+  for (int round = 0; round < kRounds; ++round)
+    for (Candidate* candidate : candidates)
+      if (candidate) candidate->time();
+}
+
+double rate_of(const std::unique_ptr<Candidate>& candidate) { return candidate ? candidate->rate() : 0; }
 
 }  // namespace
 
@@ -108,18 +127,13 @@ Bf16Rates measure_bf16_rates(Machine& machine) {
   std::unique_ptr<Candidate> bfloat16;
   std::unique_ptr<Candidate> float16;
   if (machine.products.supports(ProductType::kBfloat16))
-    bfloat16 = std::make_unique<Bfloat16Candidate>(machine.products, weights);
+    bfloat16 =
+        std::make_unique<OneDnnCandidate<Bf16>>(machine.products, ProductType::kBfloat16, to_bf16(0.5F));
   if (has_float16_products(machine.kernels))
-    float16 = std::make_unique<Float16Candidate>(machine.kernels.float16, weights);
+    float16 = std::make_unique<PackedCandidate>(machine.kernels.float16, weights);
   WidenedCandidate float32(machine.kernels.widened, weights);
-  for (int round = 0; round < kRounds; ++round) {
-    if (bfloat16) bfloat16->time();
-    if (float16) float16->time();
-    float32.time();
-  }
-  return {.bfloat16 = bfloat16 ? bfloat16->rate() : 0,
-          .float16 = float16 ? float16->rate() : 0,
-          .float32 = float32.rate()};
+  time_in_turns({bfloat16.get(), float16.get(), &float32});
+  return {.bfloat16 = rate_of(bfloat16), .float16 = rate_of(float16), .float32 = float32.rate()};
 }
 
 bool int8_products_are_exact(Machine& machine) {
@@ -132,6 +146,18 @@ bool int8_products_are_exact(Machine& machine) {
   machine.products.get({ProductType::kInt8, kRows, kIn, kOut, false})
       .run(0, x.data(), packed.data(), sums.data());
   return std::ranges::all_of(sums, [](int32_t sum) { return sum == 255 * 127 * kIn; });
+}
+
+Int8Rates measure_int8_rates(Machine& machine) {
+  const Weights weights;
+  std::unique_ptr<Candidate> one_scale;
+  std::unique_ptr<Candidate> grouped;
+  if (int8_products_are_exact(machine))
+    one_scale = std::make_unique<OneDnnCandidate<int8_t>>(machine.products, ProductType::kInt8, int8_t{1});
+  if (has_int8_products(machine.kernels))
+    grouped = std::make_unique<PackedCandidate>(machine.kernels.int8, weights);
+  time_in_turns({one_scale.get(), grouped.get()});
+  return {.one_scale = rate_of(one_scale), .grouped = rate_of(grouped)};
 }
 
 }  // namespace d3::cpu

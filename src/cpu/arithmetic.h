@@ -17,8 +17,17 @@ struct Bf16Rates {
 /// to twice, so their feature flags do not tell.
 Bf16Rates measure_bf16_rates(Machine& machine);
 
-/// Whether int8 products exist here and add without saturating: without VNNI, AVX2 adds pairs of u8 x s8
-/// products in 16 bits, which large values overflow.
+/// Whether oneDNN's int8 products exist here and add without saturating: without VNNI, AVX2 adds pairs of
+/// u8 x s8 products in 16 bits, which large values overflow.
 bool int8_products_are_exact(Machine& machine);
+
+/// Rates of int8 products that add exactly, on one thread, operations per second; 0 where this CPU has none.
+struct Int8Rates {
+  double one_scale = 0;  ///< ProductType::kInt8
+  double grouped = 0;    ///< ProductType::kGroupedInt8
+};
+
+/// As measure_bf16_rates.
+Int8Rates measure_int8_rates(Machine& machine);
 
 }  // namespace d3::cpu

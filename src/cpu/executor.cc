@@ -12,13 +12,14 @@
 namespace d3::cpu {
 namespace {
 
-/// What multiplies weights of that dtype, where `arithmetic` is one of the three, not kAuto.
-ProductType product_type(const KernelTable& kernels, Dtype dtype, Arithmetic arithmetic) {
-  if (dtype == Dtype::kFloat32) return ProductType::kFloat32;
-  // Where bf16 products are the fastest, oneDNN is fast in int8, too, by AMX or by VNNI.
-  if (dtype == Dtype::kInt8)
-    return arithmetic != Arithmetic::kBfloat16 && has_int8_products(kernels) ? ProductType::kGroupedInt8
-                                                                             : ProductType::kInt8;
+/// What multiplies the text model's weights and the vision tower's.
+struct Products {
+  ProductType text;
+  ProductType tower;
+};
+
+/// The product type of bf16 weights in `arithmetic`, which is one of the three, not kAuto.
+ProductType product_type(Arithmetic arithmetic) {
   switch (arithmetic) {
     case Arithmetic::kBfloat16:
       return ProductType::kBfloat16;
@@ -31,11 +32,6 @@ ProductType product_type(const KernelTable& kernels, Dtype dtype, Arithmetic ari
   return ProductType::kWidened;
 }
 
-/// With int8 the tower's products stay bf16: what they get wrong would enter every token of an image.
-ProductType vision_product_type(const KernelTable& kernels, Dtype dtype, Arithmetic arithmetic) {
-  return product_type(kernels, dtype == Dtype::kInt8 ? Dtype::kBfloat16 : dtype, arithmetic);
-}
-
 /// Reports a part of the loading as its share of the whole, from `first` on.
 std::function<void(double)> part_of(const std::function<void(double)>& on_progress, double first,
                                     double share) {
@@ -43,20 +39,24 @@ std::function<void(double)> part_of(const std::function<void(double)>& on_progre
   return [on_progress, first, share](double done) { on_progress(first + share * done); };
 }
 
-/// T: the type of activations between products.
-template <typename T>
+/// Whether activations between products of that type are held in bf16.
+bool rounds_activations(ProductType type) {
+  return type == ProductType::kBfloat16 || type == ProductType::kInt8;
+}
+
+/// TextT, TowerT: the types of activations between products.
+template <typename TextT, typename TowerT>
 class CpuExecutor : public model::Executor {
  public:
   CpuExecutor(const checkpoint::Checkpoint& checkpoint, std::unique_ptr<Machine> machine,
-              const ExecutorOptions& options, Arithmetic arithmetic)
+              const ExecutorOptions& options, const Products& products)
       : dtype_(options.dtype),
         machine_(std::move(machine)),
-        text_model_(*machine_, checkpoint, product_type(machine_->kernels, options.dtype, arithmetic),
+        text_model_(*machine_, checkpoint, products.text,
                     part_of(options.on_progress, 0, checkpoint.has_vision() ? kTextShare : 1)) {
     if (checkpoint.has_vision())
-      tower_ = std::make_unique<VisionTower<T>>(
-          *machine_, checkpoint, vision_product_type(machine_->kernels, options.dtype, arithmetic),
-          part_of(options.on_progress, kTextShare, 1 - kTextShare));
+      tower_ = std::make_unique<VisionTower<TowerT>>(
+          *machine_, checkpoint, products.tower, part_of(options.on_progress, kTextShare, 1 - kTextShare));
   }
 
   std::vector<float> run(const model::PackedBatch& batch) override {
@@ -92,8 +92,8 @@ class CpuExecutor : public model::Executor {
 
   const Dtype dtype_;
   const std::unique_ptr<Machine> machine_;
-  TextModel<T> text_model_;
-  std::unique_ptr<VisionTower<T>> tower_;  // none where the checkpoint has none
+  TextModel<TextT> text_model_;
+  std::unique_ptr<VisionTower<TowerT>> tower_;  // none where the checkpoint has none
   model::ExecutorOptions options_;
 };
 
@@ -104,11 +104,29 @@ class CpuExecutor : public model::Executor {
 
 /// The arithmetic asked for, or the fastest here.
 Arithmetic choose_arithmetic(Machine& machine, const ExecutorOptions& options) {
-  if (options.dtype == Dtype::kFloat32) return Arithmetic::kFloat32;
   if (options.arithmetic != Arithmetic::kAuto) return options.arithmetic;
   const Bf16Rates rates = measure_bf16_rates(machine);
   if (rates.float16 > std::max(rates.bfloat16, rates.float32)) return Arithmetic::kFloat16;
   return rates.bfloat16 > rates.float32 ? Arithmetic::kBfloat16 : Arithmetic::kFloat32;
+}
+
+/// One scale a channel and a row costs accuracy: it is taken only where it gains much, as AMX does.
+ProductType choose_int8(Machine& machine) {
+  const Int8Rates rates = measure_int8_rates(machine);
+  if (rates.grouped == 0 && rates.one_scale == 0) refuse("exact int8");
+  return rates.one_scale > 2 * rates.grouped ? ProductType::kInt8 : ProductType::kGroupedInt8;
+}
+
+/// With int8 the tower's products stay those of bf16: what int8 gets wrong would enter every token of an
+/// image.
+Products choose_products(Machine& machine, const ExecutorOptions& options) {
+  if (options.dtype == Dtype::kFloat32) return {ProductType::kFloat32, ProductType::kFloat32};
+  const Arithmetic arithmetic = choose_arithmetic(machine, options);
+  if (arithmetic == Arithmetic::kFloat16 && !has_float16_products(machine.kernels)) refuse("float16");
+  if (arithmetic == Arithmetic::kBfloat16 && !machine.products.supports(ProductType::kBfloat16))
+    refuse("bfloat16");
+  const ProductType bf16 = product_type(arithmetic);
+  return {options.dtype == Dtype::kInt8 ? choose_int8(machine) : bf16, bf16};
 }
 
 }  // namespace
@@ -139,16 +157,16 @@ std::unique_ptr<model::Executor> make_executor(const checkpoint::Checkpoint& che
                 "the CPU target cannot be changed after the first product of a process");
   auto machine = std::make_unique<Machine>(kernels, options.threads);
   use_one_thread_for_products();
-  const Arithmetic arithmetic = choose_arithmetic(*machine, options);
-  if (options.dtype == Dtype::kInt8 &&
-      product_type(kernels, options.dtype, arithmetic) == ProductType::kInt8 &&
-      !int8_products_are_exact(*machine))
-    refuse("exact int8");
-  if (arithmetic == Arithmetic::kFloat16 && !has_float16_products(machine->kernels)) refuse("float16");
-  if (arithmetic != Arithmetic::kBfloat16)
-    return std::make_unique<CpuExecutor<float>>(checkpoint, std::move(machine), options, arithmetic);
-  if (!machine->products.supports(ProductType::kBfloat16)) refuse("bfloat16");
-  return std::make_unique<CpuExecutor<Bf16>>(checkpoint, std::move(machine), options, arithmetic);
+  const Products products = choose_products(*machine, options);
+  const bool bf16_text = rounds_activations(products.text);
+  const bool bf16_tower = rounds_activations(products.tower);
+  if (bf16_text && bf16_tower)
+    return std::make_unique<CpuExecutor<Bf16, Bf16>>(checkpoint, std::move(machine), options, products);
+  if (bf16_text)
+    return std::make_unique<CpuExecutor<Bf16, float>>(checkpoint, std::move(machine), options, products);
+  if (bf16_tower)
+    return std::make_unique<CpuExecutor<float, Bf16>>(checkpoint, std::move(machine), options, products);
+  return std::make_unique<CpuExecutor<float, float>>(checkpoint, std::move(machine), options, products);
 }
 
 }  // namespace d3::cpu

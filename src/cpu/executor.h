@@ -20,10 +20,10 @@ std::string_view dtype_name(Dtype dtype);
 /// The dtype of that name; none for another.
 std::optional<Dtype> dtype_from_name(std::string_view name);
 
-/// What activations are rounded to before they are multiplied, where weights are bf16 or int8 (float32
-/// weights: float32 always). bfloat16 arithmetic is the fastest one on CPUs with AMX; float16 (11 bits and
-/// short sums in fp16, where bfloat16 has 8 bits and sums in fp32: about as exact) on those with AVX512-FP16
-/// and without AMX; float32 on all others, and the most exact one.
+/// What activations are rounded to before they are multiplied by bf16 weights, which with kInt8 are the vision
+/// tower's (float32 weights: float32 always). bfloat16 arithmetic is the fastest one on CPUs with AMX and some
+/// with AVX512_BF16; float16 (11 bits and short sums in fp16, where bfloat16 has 8 bits and sums in fp32: about
+/// as exact) on those with AVX512-FP16 and without AMX; float32 on all others, and the most exact one.
 enum class Arithmetic { kAuto, kBfloat16, kFloat16, kFloat32 };
 
 struct ExecutorOptions {
