@@ -26,10 +26,9 @@ struct Buffers {
   float* gate_b;
   float* state;
   float* prefix_state;
-  float* delta;
 
   explicit Buffers(WorkerScratch& scratch) {
-    const int floats = 4 * kBlockFloats + 4 * kDeltaBlock + 2 * kStateFloats + delta_scratch_floats();
+    const int floats = 4 * kBlockFloats + 4 * kDeltaBlock + 2 * kStateFloats;
     float* at = scratch.values.reserve(static_cast<size_t>(floats));
     const auto take = [&at](int count) {
       float* taken = at;
@@ -46,7 +45,6 @@ struct Buffers {
     gate_b = take(kDeltaBlock);
     state = take(kStateFloats);
     prefix_state = take(kStateFloats);
-    delta = take(delta_scratch_floats());
   }
 };
 
@@ -73,7 +71,7 @@ class HeadRunner {
                            .value = buffers_.value,
                            .decay = buffers_.decay,
                            .beta = buffers_.beta},
-                          buffers_.state, buffers_.delta, buffers_.out);
+                          buffers_.state, buffers_.out);
       if (last_out == kAllRows) {
         for (int t = 0; t < tokens; ++t) write_out(t, run.first + first + t);
       } else if (last_out >= 0 && first + tokens == run.rows) {

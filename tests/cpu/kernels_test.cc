@@ -291,7 +291,6 @@ TEST_P(KernelsTest, DeltaRuleEqualsStepByStep) {
   RandomValues random(9);
   std::vector<float> state(kDeltaHeadDim * kDeltaHeadDim, 0.0F);
   std::vector<double> expected_state(state.size(), 0.0);
-  std::vector<float> scratch(static_cast<size_t>(delta_scratch_floats()));
   // Chunks, rests of a chunk and single tokens, one state through all of them.
   for (const int tokens : {32, 1, 7, 2, 32, 3, 4}) {
     const size_t size = static_cast<size_t>(tokens) * kDeltaHeadDim;
@@ -313,7 +312,7 @@ TEST_P(KernelsTest, DeltaRuleEqualsStepByStep) {
                                .decay = decay.data(),
                                .beta = beta.data()};
     std::vector<float> out(size);
-    GetParam()->delta_rule(input, state.data(), scratch.data(), out.data());
+    GetParam()->delta_rule(input, state.data(), out.data());
     const auto expected = step_by_step(input, expected_state);
     for (size_t i = 0; i < size; ++i) ASSERT_NEAR(out[i], expected[i], 2e-6) << i << " of " << tokens;
   }

@@ -9,7 +9,7 @@ constexpr bool kInt8NeedsVnni = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3;
 
 #if HWY_ARCH_X86
 constexpr bool kInt8Widened = HWY_TARGET == HWY_AVX2;  // bytes to 16 bits
-constexpr int kInt8Group = 128;                        // inputs that have one scale
+constexpr int kInt8Group = 256;                        // inputs that have one scale
 constexpr int kInt8Bytes = kInt8Group / 4;             // words of a row's bytes in a group
 constexpr int kInt8Steps = kInt8Widened ? 2 : 1;       // words that a word of bytes is multiplied as
 constexpr int kInt8Words = kInt8Steps * kInt8Bytes;    // of a row's tile in a group
@@ -157,33 +157,37 @@ void pack_int8_columns(const Bf16* const* weights, int k, int n, std::byte* pack
 /// Quantises up to a group of a row's inputs into words; returns the factor and adds up what was written.
 HWY_INLINE float quantize_group(const float* x, int inputs, uint32_t* words, int32_t& sum) {
   const F32 d;
-  const hn::RebindToSigned<F32> di;
-  const hn::Rebind<int8_t, F32> d8;
+  const hn::RebindToUnsigned<F32> du;
+  const hn::Rebind<uint8_t, F32> d8;
+  // Adding this rounds a small number to an integer, which is then in the float's lowest bits.
+  const Vec magic = hn::Set(d, 12582912.0F);
   const float largest = largest_magnitude(x, inputs);
   const Vec inverse = hn::Set(d, largest > 0.0F ? kInt8Largest / largest : 0.0F);
-  auto* bytes = reinterpret_cast<int8_t*>(words);
-  auto sums = hn::Zero(di);
+  auto* bytes = reinterpret_cast<uint8_t*>(words);
+  auto sums = hn::Zero(du);
   // Whole vectors: a row has room for them; beyond the last input they are zeros.
-  for_each_vector(inputs, [&](size_t i, size_t count) {
-    const auto q = hn::NearestInt(hn::Mul(load(x + i, count), inverse));
-    sums = hn::Add(sums, q);
-    hn::StoreU(hn::DemoteTo(d8, q), d8, bytes + i);
+  for_each_vector(inputs, [&](size_t i, size_t count) HWY_ATTR {
+    const auto q = hn::BitCast(du, hn::MulAdd(load(x + i, count), inverse, magic));
+    sums = hn::Add(sums, hn::Sub(q, hn::BitCast(du, magic)));
+    hn::StoreU(hn::TruncateTo(d8, q), d8, bytes + i);
   });
-  sum = hn::GetLane(hn::SumOfLanes(di, sums));
+  sum = static_cast<int32_t>(hn::GetLane(hn::SumOfLanes(du, sums)));
   return largest / kInt8Largest;
 }
 
-/// See WidenedKernels; groups, each with its terms, then the words of its rows.
+/// See WidenedKernels; groups, each with its terms, then the words of its rows. x is read row by row, as it
+/// lies in memory.
 void pack_int8_tile(const float* x, int rows, int k, uint32_t* tile) {
-  for (int first = 0; first < k; first += kInt8Group) {
-    auto* factors = reinterpret_cast<float*>(tile);
-    auto* starts = reinterpret_cast<int32_t*>(tile) + kInt8Terms / 2;
-    tile += kInt8Terms;
-    for (int row = 0; row < rows; ++row, tile += kInt8Words) {
+  const ptrdiff_t group_words = kInt8Terms + static_cast<ptrdiff_t>(rows) * kInt8Words;
+  for (int row = 0; row < rows; ++row, x += k) {
+    uint32_t* group = tile;
+    for (int first = 0; first < k; first += kInt8Group, group += group_words) {
+      auto* factors = reinterpret_cast<float*>(group);
+      auto* starts = reinterpret_cast<int32_t*>(group) + kInt8Terms / 2;
+      uint32_t* words = group + kInt8Terms + row * kInt8Words;
       int32_t sum = 0;
-      factors[row] = quantize_group(x + static_cast<ptrdiff_t>(row) * k + first,
-                                    std::min(kInt8Group, k - first), tile, sum);
-      widen_activations(tile);
+      factors[row] = quantize_group(x + first, std::min(kInt8Group, k - first), words, sum);
+      widen_activations(words);
       starts[row] = -128 * sum;
     }
   }
@@ -229,15 +233,19 @@ D3_INNERMOST void multiply_int8_tile(const uint32_t* HWY_RESTRICT tile, const fl
       multiply_int8_word<kRows>(tile + step * kInt8Bytes, strip, sum0, sum1);
   const Vec factor0 = hn::LoadU(d, factors);
   const Vec factor1 = hn::LoadU(d, factors + lanes());
+  const auto finish = [&](auto add) HWY_ATTR {
 #pragma GCC unroll 16
-  for (int row = 0; row < kRows; ++row, c += stride) {
-    const Vec factor = hn::Set(d, row_factors[row]);
-    const Vec value0 = hn::Mul(hn::ConvertTo(d, sum0[row]), factor0);
-    const Vec value1 = hn::Mul(hn::ConvertTo(d, sum1[row]), factor1);
-    hn::StoreU(accumulate ? hn::MulAdd(value0, factor, hn::LoadU(d, c)) : hn::Mul(value0, factor), d, c);
-    hn::StoreU(accumulate ? hn::MulAdd(value1, factor, hn::LoadU(d, c + lanes())) : hn::Mul(value1, factor),
-               d, c + lanes());
-  }
+    for (int row = 0; row < kRows; ++row, c += stride) {
+      // The factors' product first: it does not wait for the sums.
+      const Vec factor = hn::Set(d, row_factors[row]);
+      hn::StoreU(add(hn::ConvertTo(d, sum0[row]), hn::Mul(factor, factor0), c), d, c);
+      hn::StoreU(add(hn::ConvertTo(d, sum1[row]), hn::Mul(factor, factor1), c + lanes()), d, c + lanes());
+    }
+  };
+  if (accumulate)
+    finish([&](Vec sum, Vec by, const float* to) HWY_ATTR { return hn::MulAdd(sum, by, hn::LoadU(d, to)); });
+  else
+    finish([&](Vec sum, Vec by, const float*) HWY_ATTR { return hn::Mul(sum, by); });
 }
 
 using MultiplyInt8Tile = void (*)(const uint32_t*, const float*, const uint32_t*, int, bool, float*,

@@ -164,7 +164,7 @@ struct KernelTable {
   PackedKernels float16;
   Float16Packing float16_packing;
 
-  /// int8: weights and activations are quantised symmetrically, max|x| / 127, in groups of 128 inputs of a
+  /// int8: weights and activations are quantised symmetrically, max|x| / 127, in groups of 256 inputs of a
   /// column and of a row; a group's products are summed exactly, the groups in fp32.
   PackedKernels int8;
   bool int8_needs_vnni;  ///< whether they are for CPUs with AVX512-VNNI only; see has_int8_products
@@ -191,12 +191,11 @@ struct KernelTable {
 
   /// The gated delta rule (Yang et al., "Gated Delta Networks", 2024), S_t = decay_t S_{t-1} + k_t d_tᵀ with
   /// d_t = beta_t (v_t - decay_t S_{t-1}ᵀ k_t), o_t = S_tᵀ q_t, in chunks of kDeltaChunk tokens: within a
-  /// chunk the d_t follow from one pass over the state and a small triangular solve (the UT transform); the
-  /// state's update is carried out in the next chunk's pass, so that each chunk reads and writes the state
-  /// once. state: fp32 [128 key x 128 value] in the kernel's own column-blocked order (all targets accept
-  /// only states they wrote themselves; all zeros is the start). out: [tokens, 128]. scratch:
-  /// delta_scratch_floats() floats.
-  void (*delta_rule)(const DeltaRuleInput& input, float* state, float* scratch, float* out);
+  /// chunk the d_t follow from one pass over the state and a small triangular solve (the UT transform), and
+  /// one more pass updates the state. state: fp32 [128 key x 128 value] in the kernel's own column-blocked
+  /// order (all targets accept only states they wrote themselves; all zeros is the start). out: [tokens,
+  /// 128].
+  void (*delta_rule)(const DeltaRuleInput& input, float* state, float* out);
 
   /// int32 sums of u8 activations (quantize) and s8 weights -> fp32, in place: out[c] = (sum[c] - offset[c])
   /// * row_scale * column_scale[c], where offset[c] = 128 * the sum of column c's weights.
@@ -213,10 +212,6 @@ inline const TypedKernels<float>& KernelTable::typed<float>() const {
 template <>
 inline const TypedKernels<Bf16>& KernelTable::typed<Bf16>() const {
   return bf16;
-}
-
-constexpr int delta_scratch_floats() {
-  return kDeltaHeadDim * kDeltaChunk * 3 + 4 * kDeltaChunk * kDeltaChunk;
 }
 
 /// Whether the table has kernels in fp16 or int8 and this CPU has their instructions.

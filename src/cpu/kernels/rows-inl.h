@@ -53,17 +53,9 @@ void scale_gate(const float* x, float factor, const float* gate, int n, T* out) 
   });
 }
 
-/// The largest |x| of n values.
-template <typename T>
-HWY_INLINE float largest_magnitude(const T* x, int n) {
-  Vec largest = hn::Zero(F32());
-  for_each_vector(n,
-                  [&](size_t i, size_t count) { largest = hn::Max(largest, hn::Abs(load(x + i, count))); });
-  return hn::GetLane(hn::MaxOfLanes(F32(), largest));
-}
-
-/// The largest of `floor` and n values.
-HWY_INLINE float largest_value(const float* values, int n, float floor) {
+/// The largest of `floor` and of(x) over n values.
+template <typename T, typename Of>
+HWY_INLINE float largest_of(const T* x, int n, float floor, const Of& of) {
   const F32 d;
   const size_t size = static_cast<size_t>(n);
   // Four chains: a maximum takes some cycles, of which the CPU can have several under way.
@@ -71,13 +63,24 @@ HWY_INLINE float largest_value(const float* values, int n, float floor) {
   for (Vec& chain : chains) chain = hn::Set(d, floor);
   size_t i = 0;
   for (; i + 4 * lanes() <= size; i += 4 * lanes())
+#pragma GCC unroll 4
     for (size_t chain = 0; chain < 4; ++chain)
-      chains[chain] = hn::Max(chains[chain], hn::LoadU(d, values + i + chain * lanes()));
-  for (; i + lanes() <= size; i += lanes()) chains[0] = hn::Max(chains[0], hn::LoadU(d, values + i));
-  float largest =
-      hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(chains[0], chains[1]), hn::Max(chains[2], chains[3]))));
-  for (; i < size; ++i) largest = std::max(largest, values[i]);
-  return largest;
+      chains[chain] = hn::Max(chains[chain], of(load(x + i + chain * lanes(), lanes())));
+  for (; i + lanes() <= size; i += lanes()) chains[0] = hn::Max(chains[0], of(load(x + i, lanes())));
+  for (; i < size; ++i) chains[1] = hn::Max(chains[1], of(hn::Set(d, to_float(x[i]))));
+  return hn::GetLane(
+      hn::MaxOfLanes(d, hn::Max(hn::Max(chains[0], chains[1]), hn::Max(chains[2], chains[3]))));
+}
+
+/// The largest |x| of n values.
+template <typename T>
+HWY_INLINE float largest_magnitude(const T* x, int n) {
+  return largest_of(x, n, 0.0F, [](Vec values) HWY_ATTR { return hn::Abs(values); });
+}
+
+/// The largest of `floor` and n values.
+HWY_INLINE float largest_value(const float* values, int n, float floor) {
+  return largest_of(values, n, floor, [](Vec value) HWY_ATTR { return value; });
 }
 
 template <typename T>

@@ -62,12 +62,15 @@ HWY_INLINE void for_each_vector(int n, const Body& body) {
   for (size_t i = 0; i < size; i += lanes()) body(i, size - i);
 }
 
-/// 2^(x log2 e) for x in [-87, 88], split into an integer power and a polynomial on [-1/2, 1/2] (Cephes' expf
-/// coefficients); relative error below 3e-7.
+/// exp(x) for x in [-87, 88] as 2^n exp(r): an integer power and a polynomial on [-ln 2 / 2, ln 2 / 2]
+/// (Cephes' expf coefficients); relative error below 3e-7.
 HWY_INLINE Vec exp_in_range(Vec x) {
   const F32 d;
-  const hn::Rebind<int32_t, F32> di;
-  const Vec n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504088896341F)));
+  const hn::RebindToUnsigned<F32> du;
+  // Adding this rounds x log2 e to the integer n, which is then in the sum's lowest bits.
+  const Vec magic = hn::Set(d, 12582912.0F);
+  const Vec shifted = hn::MulAdd(x, hn::Set(d, 1.44269504088896341F), magic);
+  const Vec n = hn::Sub(shifted, magic);
   Vec r = hn::NegMulAdd(n, hn::Set(d, 0.693359375F), x);
   r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4F), r);
   Vec p = hn::Set(d, 1.9875691500e-4F);
@@ -77,27 +80,30 @@ HWY_INLINE Vec exp_in_range(Vec x) {
   p = hn::MulAdd(p, r, hn::Set(d, 1.6666665459e-1F));
   p = hn::MulAdd(p, r, hn::Set(d, 5.0000001201e-1F));
   p = hn::MulAdd(p, hn::Mul(r, r), hn::Add(r, hn::Set(d, 1.0F)));
-  const auto exponent = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(di, n), hn::Set(di, 127)));
-  return hn::Mul(p, hn::BitCast(d, exponent));
+  // Adds n to the polynomial's exponent: in this range the result has one of its own, too.
+  return hn::BitCast(d, hn::Add(hn::BitCast(du, p), hn::ShiftLeft<23>(hn::BitCast(du, shifted))));
+}
+
+HWY_INLINE Vec clamp_for_exp(Vec x) {
+  return hn::Max(hn::Min(x, hn::Set(F32(), 88.0F)), hn::Set(F32(), -87.0F));
 }
 
 /// exp(x) for x <= 88 (larger values give exp(88)), and 0 below -87.
 HWY_INLINE Vec exp_bounded(Vec x) {
-  const F32 d;
-  const auto tiny = hn::Lt(x, hn::Set(d, -87.0F));
-  const Vec inside = hn::Max(hn::Min(x, hn::Set(d, 88.0F)), hn::Set(d, -87.0F));
-  return hn::IfThenZeroElse(tiny, exp_in_range(inside));
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(F32(), -87.0F)), exp_in_range(clamp_for_exp(x)));
 }
 
 /// exp(x) for x <= 0; below -87 exp(-87), which beside a 1 is nothing.
 HWY_INLINE Vec exp_negative(Vec x) { return exp_in_range(hn::Max(x, hn::Set(F32(), -87.0F))); }
 
-HWY_INLINE Vec sigmoid(Vec x) {
-  const Vec one = hn::Set(F32(), 1.0F);
-  return hn::Div(one, hn::Add(one, exp_bounded(hn::Neg(x))));
+/// 1 + exp(-x), the denominator of the sigmoid.
+HWY_INLINE Vec one_plus_exp_of_minus(Vec x) {
+  return hn::Add(hn::Set(F32(), 1.0F), exp_in_range(clamp_for_exp(hn::Neg(x))));
 }
 
-HWY_INLINE Vec silu(Vec x) { return hn::Div(x, hn::Add(hn::Set(F32(), 1.0F), exp_bounded(hn::Neg(x)))); }
+HWY_INLINE Vec sigmoid(Vec x) { return hn::Div(hn::Set(F32(), 1.0F), one_plus_exp_of_minus(x)); }
+
+HWY_INLINE Vec silu(Vec x) { return hn::Div(x, one_plus_exp_of_minus(x)); }
 
 HWY_INLINE float sum_lanes(Vec x) { return hn::GetLane(hn::SumOfLanes(F32(), x)); }
 
