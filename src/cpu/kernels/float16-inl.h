@@ -233,12 +233,14 @@ void float16_product(const uint32_t* tiles, const TileRows& rows, const std::byt
   const auto* strip = reinterpret_cast<const uint16_t*>(packed + kFactorWords * sizeof(uint32_t));
   for (int input = 0; input < k; input += kDepth) {
     const int depth = std::min(kDepth, k - input);
+    const Ahead slice = next_slice(kDepth, n, kFloat16Columns, input + kDepth >= k);
     for (int column = 0; column < n; column += kFloat16Columns, strip += depth * kFloat16Columns) {
       const auto multiply = [&](int tile, int height, bool add, float* to, ptrdiff_t stride) {
         const uint32_t* from = tiles + static_cast<size_t>(tile) * tile_size;
         float factors[kTileRows];
         for (int i = 0; i < height; ++i) factors[i] = reinterpret_cast<const float*>(from)[i] * column_factor;
         from += kFactorWords + static_cast<ptrdiff_t>(input) * height;
+        slice.ask(from + height * kDepth, column / kFloat16Columns);
         kMultiplyFloat16Tile[static_cast<size_t>(height - 1)](from, strip, depth, factors, add, to, stride);
       };
       multiply_strip<kFloat16Columns>(multiply, rows, strip + depth * kFloat16Columns,

@@ -269,12 +269,14 @@ void int8_product(const uint32_t* tiles, const TileRows& rows, const std::byte* 
     const int words = int8_words(std::min(kInt8Group, k - input));
     const int group = input / kInt8Group;
     const int strip_size = (1 + words) * kInt8Columns;
+    const Ahead slice = next_slice(kInt8Words, n, kInt8Columns, input + kInt8Group >= k);
     for (int column = 0; column < n; column += kInt8Columns, strip += strip_size) {
       const auto* factors = reinterpret_cast<const float*>(strip);
       const uint32_t* weights = widen_weights(strip + kInt8Columns, words, widened);
       const auto multiply = [&](int tile, int height, bool add, float* to, ptrdiff_t stride) {
-        const uint32_t* from = tiles + static_cast<size_t>(tile) * tile_size +
-                               static_cast<ptrdiff_t>(group) * (kInt8Terms + height * kInt8Words);
+        const ptrdiff_t slice_words = kInt8Terms + height * kInt8Words;
+        const uint32_t* from = tiles + static_cast<size_t>(tile) * tile_size + group * slice_words;
+        slice.ask(from + slice_words, column / kInt8Columns);
         kMultiplyInt8Tile[static_cast<size_t>(height - 1)](from, factors, weights, words, add, to, stride);
       };
       multiply_strip<kInt8Columns>(multiply, rows, strip + strip_size, strip_size * 4, column, n,

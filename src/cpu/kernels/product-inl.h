@@ -198,6 +198,31 @@ constexpr std::array<MultiplyTile, sizeof...(kRows)> tile_kernels(std::integer_s
 /// multiply_tile for 1 .. kTileRows rows.
 constexpr auto kMultiplyTile = tile_kernels(std::make_integer_sequence<int, kTileRows>());
 
+/// Memory that is needed next, asked for in parts meanwhile.
+class Ahead {
+ public:
+  Ahead(ptrdiff_t bytes, int parts) : bytes_(bytes), part_((bytes / kLine + parts) / parts * kLine) {}
+
+  /// Asks for part `part` of what is at `from`.
+  HWY_INLINE void ask(const void* from, int part) const {
+    const auto* at = static_cast<const char*>(from);
+    const ptrdiff_t end = std::min((part + 1) * part_, bytes_);
+    for (ptrdiff_t i = part * part_; i < end; i += kLine) hwy::Prefetch(at + i);
+  }
+
+ private:
+  static constexpr ptrdiff_t kLine = 64;
+  ptrdiff_t bytes_;
+  ptrdiff_t part_;
+};
+
+/// While a slice of tiles, rows of row_words each, is multiplied with a panel's strips: the slice after it.
+/// Tiles are further apart than the CPU foresees, and many rows' are not in its caches.
+HWY_INLINE Ahead next_slice(int row_words, int n, int strip_columns, bool last) {
+  return {last ? 0 : static_cast<ptrdiff_t>(row_words * kTileRows) * 4,
+          (n + strip_columns - 1) / strip_columns};
+}
+
 /// Asks for the cache lines of the part `part` of `parts` of a strip, so that widen_strip finds them.
 template <typename Weight>
 HWY_INLINE void prefetch_strip(const Weight* const* weights, int input, int depth, int part, int parts) {
@@ -225,6 +250,7 @@ void widened_product(const uint32_t* tiles, const TileRows& rows, const Weight* 
   const size_t tile_size = widened_tile_words(k);
   for (int input = 0; input < k; input += kDepth) {
     const int depth = std::min(kDepth, k - input);
+    const Ahead slice = next_slice(kDepth, n, kTileColumns, input + kDepth >= k);
     for (int column = 0; column < n; column += kTileColumns) {
       widen_strip(StripColumns<Weight>(weights + column, n - column).weights, input, depth, strip);
       const bool last = column + kTileColumns >= n;
@@ -236,9 +262,11 @@ void widened_product(const uint32_t* tiles, const TileRows& rows, const Weight* 
           prefetch_strip(next.weights, next_input, std::min(kDepth, k - next_input), tile, rows.tiles);
         const int row = rows.first(tile);
         const int height = rows.height(tile);
+        const float* from =
+            inputs + static_cast<size_t>(tile) * tile_size + static_cast<ptrdiff_t>(input) * height;
+        slice.ask(from + height * kDepth, column / kTileColumns);
         kMultiplyTile[static_cast<size_t>(height - 1)](
-            inputs + static_cast<size_t>(tile) * tile_size + static_cast<ptrdiff_t>(input) * height, strip,
-            depth,
+            from, strip, depth,
             {.c = c + static_cast<ptrdiff_t>(row) * n + column,
              .stride = n,
              .columns = static_cast<size_t>(std::min(kTileColumns, n - column)),
@@ -246,15 +274,6 @@ void widened_product(const uint32_t* tiles, const TileRows& rows, const Weight* 
       }
     }
   }
-}
-
-/// Asks for the part `part` of `parts` of the packed weights that come next.
-HWY_INLINE void prefetch_part(const void* next, int bytes, int part, int parts) {
-  constexpr int kLine = 64;
-  const int lines = (bytes + kLine - 1) / kLine;
-  const auto* from = static_cast<const char*>(next);
-  for (int line = lines * part / parts; line < lines * (part + 1) / parts; ++line)
-    hwy::Prefetch(from + static_cast<ptrdiff_t>(line) * kLine);
 }
 
 /// Calls multiply(accumulate, c, stride), which writes whole rows of kColumns columns; where c has fewer,
@@ -278,17 +297,20 @@ HWY_INLINE void multiply_into(const Multiply& multiply, int rows, int columns, b
 }
 
 /// Multiplies a strip of packed weights, columns `column` .. column + kColumns of c [rows, n], with every
-/// tile: multiply(tile, height, accumulate, c, stride). The strip that comes next in memory has the same size
-/// and is asked for meanwhile.
+/// tile: multiply(tile, height, accumulate, c, stride). `next`, the strip that comes after it, is asked for
+/// meanwhile.
 template <int kColumns, typename Multiply>
 HWY_INLINE void multiply_strip(const Multiply& multiply, const TileRows& rows, const void* next,
                                int next_bytes, int column, int n, bool accumulate, float* c) {
+  const Ahead ahead(next_bytes, rows.tiles);
+  int first = 0;
   for (int tile = 0; tile < rows.tiles; ++tile) {
-    prefetch_part(next, next_bytes, tile, rows.tiles);
-    const int height = rows.height(tile);
+    ahead.ask(next, tile);
+    const int end = rows.first(tile + 1);
+    const int height = end - first;
     multiply_into<kColumns>(
         [&](bool add, float* to, ptrdiff_t stride) { multiply(tile, height, add, to, stride); }, height,
-        std::min(kColumns, n - column), accumulate, c + static_cast<ptrdiff_t>(rows.first(tile)) * n + column,
-        n);
+        std::min(kColumns, n - column), accumulate, c + static_cast<ptrdiff_t>(first) * n + column, n);
+    first = end;
   }
 }
